@@ -1,0 +1,4 @@
+//! The real-time core of Pantobench. No window, no bus, no dialog: models, control and the loop.
+
+pub mod file;
+pub mod model;

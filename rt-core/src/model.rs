@@ -1,0 +1,3 @@
+//! Models of the world: constant data, separate state, an integrator. No threads, no input or output.
+
+pub mod pantograph;
