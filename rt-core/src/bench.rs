@@ -52,8 +52,8 @@ pub trait Bench: Send {
     /// first command has to continue from the command in that frame.
     fn reset(&mut self, params: &ParamSet, start: &Frame);
 
-    /// One cycle of `dt` seconds: reads the measured columns, writes its computed and command columns.
+    /// One cycle: reads the measured columns, writes its computed and command columns.
     ///
     /// The command columns hold on entry what the guard let through in the cycle before.
-    fn step(&mut self, params: &ParamSet, frame: &mut Frame, dt: f64) -> Result<Progress, StepFault>;
+    fn step(&mut self, params: &ParamSet, frame: &mut Frame) -> Result<Progress, StepFault>;
 }

@@ -44,17 +44,32 @@ pub struct ChannelSpec {
 impl ChannelSpec {
     /// A channel that the rig writes.
     pub const fn measured(id: &'static str, label: &'static str, unit: &'static str) -> Self {
-        Self { id, label, unit, role: Role::Measured }
+        Self {
+            id,
+            label,
+            unit,
+            role: Role::Measured,
+        }
     }
 
     /// A channel that the bench or the loop computes.
     pub const fn computed(id: &'static str, label: &'static str, unit: &'static str) -> Self {
-        Self { id, label, unit, role: Role::Computed }
+        Self {
+            id,
+            label,
+            unit,
+            role: Role::Computed,
+        }
     }
 
     /// A channel that the rig follows.
     pub const fn command(id: &'static str, label: &'static str, unit: &'static str) -> Self {
-        Self { id, label, unit, role: Role::Command }
+        Self {
+            id,
+            label,
+            unit,
+            role: Role::Command,
+        }
     }
 }
 
@@ -119,7 +134,9 @@ pub enum LayoutError {
         provided: String,
     },
     /// The bench commands what the rig cannot follow.
-    #[error("the bench commands '{channel}', but the rig '{rig}' has no actuator for it; it has: {provided}")]
+    #[error(
+        "the bench commands '{channel}', but the rig '{rig}' has no actuator for it; it has: {provided}"
+    )]
     NoActuator {
         /// The command channel.
         channel: &'static str,
@@ -167,7 +184,9 @@ impl Layout {
             self.channels.push(*c);
         }
         if self.channels.len() > MAX_CHANNELS {
-            return Err(LayoutError::TooMany { count: self.channels.len() });
+            return Err(LayoutError::TooMany {
+                count: self.channels.len(),
+            });
         }
         Ok(())
     }
@@ -196,7 +215,12 @@ impl Layout {
     pub fn column(&self, id: &str) -> Result<usize, LayoutError> {
         self.find(id).ok_or_else(|| LayoutError::Unknown {
             name: id.to_owned(),
-            known: self.channels.iter().map(|c| c.id).collect::<Vec<_>>().join(", "),
+            known: self
+                .channels
+                .iter()
+                .map(|c| c.id)
+                .collect::<Vec<_>>()
+                .join(", "),
         })
     }
 }
@@ -211,7 +235,10 @@ mod tests {
     fn a_channel_has_one_writer() {
         let mut layout = Layout::default();
         layout.append(&[FORCE]).unwrap();
-        assert_eq!(layout.append(&[FORCE]), Err(LayoutError::Duplicate("force")));
+        assert_eq!(
+            layout.append(&[FORCE]),
+            Err(LayoutError::Duplicate("force"))
+        );
     }
 
     #[test]
@@ -227,6 +254,9 @@ mod tests {
         let many: Vec<ChannelSpec> = (0..=MAX_CHANNELS)
             .map(|i| ChannelSpec::computed(Box::leak(format!("c{i}").into_boxed_str()), "", ""))
             .collect();
-        assert_eq!(Layout::default().append(&many), Err(LayoutError::TooMany { count: 129 }));
+        assert_eq!(
+            Layout::default().append(&many),
+            Err(LayoutError::TooMany { count: 129 })
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Reading the project's text files (RON): every error says which file, where, what was expected.
 
+use ron::extensions::Extensions;
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
@@ -133,9 +134,9 @@ pub fn load<T: FileContent>(path: &Path) -> Result<T, FileError> {
 
 /// Parses and checks the text of a file; `path` is only named in errors.
 pub fn parse<T: FileContent>(text: &str, path: &Path) -> Result<T, FileError> {
-    // `Some` need not be spelled out for optional fields.
-    let options =
-        ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
+    // Neither `Some` nor a second pair of brackets needs to be spelled out.
+    let options = ron::Options::default()
+        .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
     let content: T = options.from_str(text).map_err(|e| FileError::Malformed {
         kind: T::KIND,
         path: path.to_owned(),

@@ -1,4 +1,17 @@
 //! The real-time core of Pantobench. No window, no bus, no dialog: models, control and the loop.
 
+pub mod bench;
+pub mod channel;
+pub mod fault;
 pub mod file;
+pub mod guard;
+pub mod link;
 pub mod model;
+pub mod no_alloc;
+pub mod pacing;
+pub mod param;
+pub mod rig;
+pub mod rt_env;
+pub mod rt_loop;
+pub mod timing;
+pub mod travel;

@@ -47,7 +47,9 @@ pub enum ParamError {
         known: String,
     },
     /// Outside its range, or not a number.
-    #[error("parameter '{id}' = {value} {unit} is refused: it must lie within {min} to {max} {unit}")]
+    #[error(
+        "parameter '{id}' = {value} {unit} is refused: it must lie within {min} to {max} {unit}"
+    )]
     OutOfRange {
         /// The parameter.
         id: &'static str,
@@ -81,10 +83,13 @@ impl ParamSpec {
 
 /// Finds a parameter by its identifier.
 pub fn find(specs: &[ParamSpec], id: &str) -> Result<usize, ParamError> {
-    specs.iter().position(|p| p.id == id).ok_or_else(|| ParamError::Unknown {
-        name: id.to_owned(),
-        known: specs.iter().map(|p| p.id).collect::<Vec<_>>().join(", "),
-    })
+    specs
+        .iter()
+        .position(|p| p.id == id)
+        .ok_or_else(|| ParamError::Unknown {
+            name: id.to_owned(),
+            known: specs.iter().map(|p| p.id).collect::<Vec<_>>().join(", "),
+        })
 }
 
 /// The values of a bench's parameters as the real-time loop holds them.
@@ -99,7 +104,11 @@ impl ParamSet {
     /// All parameters at their defaults. Specifications past [`MAX_PARAMS`] are a programming error
     /// that the registry's own test catches.
     pub fn new(specs: &'static [ParamSpec]) -> Self {
-        let mut set = Self { specs, targets: [0.0; MAX_PARAMS], values: [0.0; MAX_PARAMS] };
+        let mut set = Self {
+            specs,
+            targets: [0.0; MAX_PARAMS],
+            values: [0.0; MAX_PARAMS],
+        };
         for (i, spec) in specs.iter().take(MAX_PARAMS).enumerate() {
             set.targets[i] = spec.default;
             set.values[i] = spec.default;
@@ -133,7 +142,9 @@ impl ParamSet {
     /// Accepts a new target within the range; every other is refused (`false`) and changes nothing.
     /// A parameter without slew has the value from this cycle on.
     pub fn request(&mut self, index: usize, value: f64) -> bool {
-        let Some(spec) = self.specs.get(index) else { return false };
+        let Some(spec) = self.specs.get(index) else {
+            return false;
+        };
         if spec.check(value).is_err() {
             return false;
         }
@@ -213,6 +224,9 @@ mod tests {
     #[test]
     fn an_unknown_parameter_is_named_with_the_known_ones() {
         let text = find(&SPECS, "gian").unwrap_err().to_string();
-        assert!(text.contains("gian") && text.contains("gain, height"), "{text}");
+        assert!(
+            text.contains("gian") && text.contains("gain, height"),
+            "{text}"
+        );
     }
 }

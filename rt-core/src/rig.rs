@@ -1,6 +1,8 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError};
+use crate::guard::Limit;
+use crate::travel::TravelLimits;
 
 /// An actuator that follows a command channel, with what the guard needs to keep it safe.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,10 +19,8 @@ pub struct ActuatorSpec {
     pub high: f64,
     /// Fastest command that is passed on while running, in units per second.
     pub max_speed: f64,
-    /// Speed at which arming, stopping and retreating move it, in units per second.
-    pub travel_speed: f64,
-    /// Acceleration of those moves, in units per second squared.
-    pub travel_acceleration: f64,
+    /// How arming, stopping and retreating move it.
+    pub travel: TravelLimits,
     /// Largest tolerated distance between command and feedback.
     pub max_tracking_error: f64,
     /// For how many cycles in a row it may be exceeded before the drive is switched off.
@@ -48,6 +48,8 @@ pub struct RigSpec {
     pub actuators: Vec<ActuatorSpec>,
     /// Sensors that are watched for frozen values.
     pub frozen: Vec<FrozenCheck>,
+    /// Limits that protect rig and specimen; a session may replace them.
+    pub limits: Vec<Limit>,
 }
 
 /// Why an exchange brought no trustworthy inputs, with its numbers; words are made outside the loop.

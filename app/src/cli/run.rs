@@ -1,0 +1,326 @@
+//! `pantobench run`: a whole session without a window.
+
+use super::conductor::{Conductor, Outcome};
+use super::{Failure, text};
+use crate::event_text;
+use crate::runtime::{self, Prepared, StartError};
+use crate::session::LoadedSession;
+use crate::statistics::RunStatistics;
+use rt_core::bench::BenchSpec;
+use rt_core::channel::Layout;
+use rt_core::link::{Command, UserSide};
+use rt_core::rt_env::{RtRequest, RtStatus};
+use rt_core::timing::Timing;
+use serde_json::{Map, Value, json};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Arguments of `pantobench run`.
+#[derive(clap::Args)]
+#[command(
+    after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\n\
+                        Ctrl-C stops the bench in a controlled way. Exit codes: 0 done, 1 tripped or stopped \
+                        by a fault, 2 bad input, 3 the rig never became ready."
+)]
+pub struct Arguments {
+    /// The session file.
+    #[arg(value_name = "SESSION.ron")]
+    session: PathBuf,
+    /// Run for this long instead of what the session says, in s.
+    #[arg(long, value_name = "S")]
+    seconds: Option<f64>,
+    /// Run on an exact clock, as fast as the machine can: the same result every time.
+    #[arg(long)]
+    fast: bool,
+    /// Print one JSON object.
+    #[arg(long)]
+    json: bool,
+}
+
+/// A loop that is not ready by then will not be, in s of its own time.
+const READY_TIMEOUT_S: f64 = 5.0;
+
+/// Set by Ctrl-C and by a request to terminate.
+pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&flag))
+            .map_err(|e| Failure::Environment(format!("signals cannot be handled: {e}")))?;
+    }
+    Ok(flag)
+}
+
+/// Everything that is known after a run.
+struct Report {
+    bench: &'static BenchSpec,
+    layout: Layout,
+    period_nanos: u64,
+    outcome: Outcome,
+    statistics: RunStatistics,
+    cycles: u64,
+    overruns: u64,
+    skipped: u64,
+    drops: u64,
+    rt: Option<RtStatus>,
+}
+
+impl Report {
+    fn running_s(&self) -> f64 {
+        (self.statistics.running_cycles() * self.period_nanos) as f64 / 1e9
+    }
+}
+
+/// Runs and prints.
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let mut loaded = LoadedSession::load(&arguments.session).map_err(Failure::input)?;
+    if let Some(seconds) = arguments.seconds {
+        loaded.session.seconds = Some(seconds);
+        rt_core::file::FileContent::check(&loaded.session)
+            .map_err(|e| Failure::Input(format!("--seconds is refused: {}", e.problem)))?;
+    }
+    let stop = stop_flag()?;
+    let report = if arguments.fast {
+        run_exact(&loaded, &stop).map_err(start_failure)?
+    } else {
+        run_real_time(&loaded, &stop).map_err(start_failure)?
+    };
+    if arguments.json {
+        println!("{}", to_json(&report));
+    } else {
+        print_text(&report);
+    }
+    judge(&report)
+}
+
+fn start_failure(e: StartError) -> Failure {
+    match e {
+        StartError::Thread(_) => Failure::Environment(e.to_string()),
+        _ => Failure::input(e),
+    }
+}
+
+/// The part of a run that is the same on every clock: serve events, gather frames.
+struct Follower {
+    conductor: Conductor,
+    statistics: RunStatistics,
+    layout: Layout,
+    params: &'static [rt_core::param::ParamSpec],
+    last_t_s: f64,
+}
+
+impl Follower {
+    fn new(
+        loaded: &LoadedSession,
+        layout: &Layout,
+        params: &'static [rt_core::param::ParamSpec],
+    ) -> Self {
+        Self {
+            conductor: Conductor::default(),
+            statistics: RunStatistics::new(layout.len(), loaded.session.statistics_from_s),
+            layout: layout.clone(),
+            params,
+            last_t_s: 0.0,
+        }
+    }
+
+    /// Takes what the loop has published and answers it.
+    fn follow(&mut self, user: &mut UserSide, stop: &AtomicBool) {
+        let mut answers: [Option<Command>; 2] = [None, None];
+        if let Some(record) = &mut user.record {
+            while let Ok(frame) = record.pop() {
+                self.last_t_s = frame.t_s();
+                self.statistics.add(&frame);
+            }
+        }
+        while let Ok(event) = user.events.pop() {
+            eprintln!(
+                "{}",
+                event_text::describe(&event, &self.layout, self.params)
+            );
+            answers[0] = self.conductor.answer(&event).or(answers[0]);
+        }
+        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
+        if stop.load(Ordering::Relaxed) || waited_too_long {
+            answers[1] = self.conductor.interrupt();
+        }
+        for command in answers.into_iter().flatten() {
+            // A full ring means the loop is overloaded; the next event or interrupt asks again.
+            let _ = user.commands.push(command);
+        }
+    }
+}
+
+fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
+    rt_core::rt_env::flush_denormals();
+    let Prepared {
+        mut rt_loop,
+        mut user,
+        layout,
+        bench,
+        period_nanos,
+    } = runtime::prepare_exact(loaded)?;
+    user.display = None;
+    let mut follower = Follower::new(loaded, &layout, bench.params);
+    while rt_loop.cycle() {
+        follower.follow(&mut user, stop);
+    }
+    follower.follow(&mut user, stop);
+    Ok(report(follower, &user, bench, period_nanos, None))
+}
+
+fn run_real_time(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
+    let mut run = runtime::start_real_time(loaded, RtRequest::default())?;
+    run.user.display = None;
+    for missing in &run.rt.missing {
+        eprintln!("note: {missing}");
+    }
+    let mut follower = Follower::new(loaded, &run.layout, run.bench.params);
+    while !run.thread.is_finished() {
+        follower.follow(&mut run.user, stop);
+        std::thread::park_timeout(Duration::from_millis(5));
+    }
+    follower.follow(&mut run.user, stop);
+    let done = report(
+        follower,
+        &run.user,
+        run.bench,
+        run.period_nanos,
+        Some(run.rt.clone()),
+    );
+    run.quit();
+    Ok(done)
+}
+
+fn report(
+    follower: Follower,
+    user: &UserSide,
+    bench: &'static BenchSpec,
+    period_nanos: u64,
+    rt: Option<RtStatus>,
+) -> Report {
+    let timing = &user.timing;
+    Report {
+        bench,
+        layout: follower.layout,
+        period_nanos,
+        outcome: follower.conductor.outcome,
+        statistics: follower.statistics,
+        cycles: Timing::read(&timing.cycles),
+        overruns: Timing::read(&timing.overruns),
+        skipped: Timing::read(&timing.skipped),
+        drops: Timing::read(&timing.record_drops),
+        rt,
+    }
+}
+
+/// The state that the run ended in, in the words of the state machine.
+fn final_state(outcome: &Outcome) -> &'static str {
+    if matches!(outcome.fault, Some((_, Some(_), _))) {
+        "Tripped"
+    } else {
+        "Idle"
+    }
+}
+
+fn judge(report: &Report) -> Result<(), Failure> {
+    let outcome = &report.outcome;
+    if let Some((fault, action, t_s)) = &outcome.fault {
+        let words = fault.describe(&report.layout);
+        let effect = action.map_or(rt_core::fault::Action::Stop.effect(), |a| a.effect());
+        return Err(Failure::Result(format!(
+            "at {t_s:.3} s: {} ({effect}). {}",
+            words.what, words.advice
+        )));
+    }
+    if !outcome.ran {
+        let why = outcome.warning.map_or_else(
+            || "it was stopped before it was ready".to_owned(),
+            |fault| {
+                let words = fault.describe(&report.layout);
+                format!("{}. {}", words.what, words.advice)
+            },
+        );
+        return Err(Failure::Environment(format!(
+            "the bench did not run: {why}"
+        )));
+    }
+    Ok(())
+}
+
+fn to_json(r: &Report) -> Value {
+    let mut channels = Map::new();
+    for (spec, s) in r.layout.channels().iter().zip(r.statistics.channels()) {
+        channels.insert(
+            spec.id.into(),
+            json!({ "mean": s.mean(), "std": s.std(), "min": s.min(), "max": s.max() }),
+        );
+    }
+    let trip = r.outcome.fault.map(|(fault, action, t_s)| {
+        let words = fault.describe(&r.layout);
+        json!({
+            "fault": words.id, "t_s": t_s, "measured": words.measured, "limit": words.limit,
+            "what": words.what, "action": format!("{:?}", action.unwrap_or(rt_core::fault::Action::Stop)),
+        })
+    });
+    json!({
+        "bench": r.bench.id,
+        "seconds": r.running_s(),
+        "cycles": r.cycles,
+        "overruns": r.overruns,
+        "skipped": r.skipped,
+        "drops": r.drops,
+        "state": final_state(&r.outcome),
+        "trip": trip,
+        "channels": channels,
+        "result": result(r),
+    })
+}
+
+/// The bench's own result.
+fn result(r: &Report) -> Value {
+    let Some(column) = r.layout.find("tracking_error") else {
+        return json!({});
+    };
+    let s = &r.statistics.channels()[column];
+    const MM: f64 = 1e3;
+    let max_abs = s.max().zip(s.min()).map(|(max, min)| max.max(-min) * MM);
+    json!({ "tracking_mm": { "mean": s.mean().map(|v| v * MM), "std": s.std().map(|v| v * MM), "max_abs": max_abs } })
+}
+
+fn print_text(r: &Report) {
+    let or_nan = |v: Option<f64>| text::number(v.unwrap_or(f64::NAN));
+    let rows: Vec<Vec<String>> = r
+        .layout
+        .channels()
+        .iter()
+        .zip(r.statistics.channels())
+        .map(|(c, s)| {
+            vec![
+                c.id.into(),
+                c.unit.into(),
+                or_nan(s.mean()),
+                or_nan(s.std()),
+                or_nan(s.min()),
+                or_nan(s.max()),
+            ]
+        })
+        .collect();
+    text::table(&["channel", "unit", "mean", "std", "min", "max"], &rows);
+    println!(
+        "\n{}: {:.3} s running, {} cycles, {} overruns, {} skipped, {} dropped; ended {}",
+        r.bench.id,
+        r.running_s(),
+        r.cycles,
+        r.overruns,
+        r.skipped,
+        r.drops,
+        final_state(&r.outcome),
+    );
+    if let Some(rt) = &r.rt
+        && !rt.is_real_time()
+    {
+        println!("the loop had no real-time rights; see the notes above");
+    }
+}

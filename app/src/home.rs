@@ -1,0 +1,26 @@
+//! Where the shipped files are: `sessions` and `assets` stand side by side.
+
+use std::path::{Path, PathBuf};
+
+/// Finds a shipped file: below `PANTOBENCH_HOME` if that is set, else in the current directory or
+/// above it, else beside or above the program.
+pub fn find(file: &str) -> Result<PathBuf, String> {
+    let mut starts: Vec<PathBuf> = Vec::new();
+    match std::env::var_os("PANTOBENCH_HOME") {
+        Some(home) => starts.push(home.into()),
+        None => {
+            starts.extend(std::env::current_dir());
+            starts.extend(std::env::current_exe());
+        }
+    }
+    let mut places = starts
+        .iter()
+        .flat_map(|s| s.ancestors())
+        .map(|dir| dir.join(file));
+    places.find(|p: &PathBuf| Path::is_file(p)).ok_or_else(|| {
+        format!(
+            "'{file}' was not found in the current directory, beside the program, or above them. \
+             Set PANTOBENCH_HOME to the directory that holds 'sessions' and 'assets', or name a session file."
+        )
+    })
+}

@@ -1,0 +1,15 @@
+//! The workstation: sessions, the command line, the window.
+
+pub mod cli;
+mod command;
+mod event_text;
+mod history;
+mod home;
+mod ingest;
+mod panels;
+pub mod runtime;
+pub mod session;
+pub mod statistics;
+mod theme;
+mod units;
+mod window;

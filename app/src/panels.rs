@@ -1,0 +1,7 @@
+//! The panels of the window: each reads a view of the run and pushes commands.
+
+pub mod events;
+pub mod parameters;
+pub mod plots;
+pub mod status;
+pub mod trip;

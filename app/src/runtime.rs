@@ -1,0 +1,188 @@
+//! From a session file to a loop that cycles: on an exact clock in the caller's thread, or in real
+//! time in a thread of its own.
+
+use crate::session::LoadedSession;
+use drivers::rig_file::{self, RigSetup};
+use drivers::simulated::SimTime;
+use rt_core::bench::{BenchSpec, BuildError};
+use rt_core::channel::{Layout, LayoutError};
+use rt_core::file::FileError;
+use rt_core::link::{Command, RingSizes, UserSide};
+use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
+use rt_core::param::{ParamError, ParamSet};
+use rt_core::rt_env::{self, RtRequest, RtStatus};
+use rt_core::rt_loop::{LoopConfig, RtLoop};
+use std::sync::mpsc;
+use std::thread::JoinHandle;
+
+/// Why a session cannot be started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The bench cannot be built.
+    #[error("{path}: {source}")]
+    Bench {
+        /// The session file.
+        path: String,
+        /// What is wrong with it.
+        source: BuildError,
+    },
+    /// Bench and rig, or limits and channels, do not fit together.
+    #[error("{path}: {source}")]
+    Layout {
+        /// The session file.
+        path: String,
+        /// What does not fit.
+        source: LayoutError,
+    },
+    /// A parameter has no such name or value.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// The system gives no thread.
+    #[error("the real-time thread could not be started: {0}")]
+    Thread(std::io::Error),
+}
+
+/// A loop that is ready to cycle, and its other side.
+pub struct Prepared<C: Clock> {
+    /// The loop.
+    pub rt_loop: RtLoop<C>,
+    /// Everyone else's ends of its rings.
+    pub user: UserSide,
+    /// Which column holds which channel.
+    pub layout: Layout,
+    /// The bench's declaration.
+    pub bench: &'static BenchSpec,
+    /// The period, in nanoseconds.
+    pub period_nanos: u64,
+}
+
+/// Seconds that the recorder's ring can bridge.
+const RECORD_SECONDS: u64 = 8;
+/// Seconds that the display's ring can bridge.
+const DISPLAY_SECONDS: u64 = 4;
+
+fn prepare<C: Clock>(
+    loaded: &LoadedSession,
+    clock: C,
+    time: SimTime,
+) -> Result<Prepared<C>, StartError> {
+    let session = &loaded.session;
+    let path = || loaded.path.display().to_string();
+    let period_nanos = loaded.period_nanos();
+    let period_s = period_nanos as f64 / NANOS_PER_SECOND as f64;
+    let spec = session.bench.spec();
+    let bench = session
+        .bench
+        .build(loaded.base(), period_s)
+        .map_err(|source| StartError::Bench {
+            path: path(),
+            source,
+        })?;
+    let rig = rig_file::load_rig(
+        &loaded.base().join(&session.rig),
+        RigSetup {
+            period_nanos,
+            time,
+            injections: &session.inject,
+        },
+    )?;
+    let mut params = ParamSet::new(spec.params);
+    for (id, &value) in &session.params {
+        params.preset(id, value)?;
+    }
+    let frames_in =
+        |seconds: u64| (seconds * NANOS_PER_SECOND / period_nanos).clamp(64, 200_000) as usize;
+    let config = LoopConfig {
+        period_nanos,
+        max_misses: session.max_misses,
+        run_ticks: session.seconds.map(|s| (s / period_s).round() as u64),
+        limits: session.limits.clone(),
+        rings: RingSizes {
+            record: frames_in(RECORD_SECONDS),
+            display: frames_in(DISPLAY_SECONDS),
+        },
+    };
+    let (rt_loop, user, layout) =
+        RtLoop::build(bench, rig, params, config, clock).map_err(|source| StartError::Layout {
+            path: path(),
+            source,
+        })?;
+    Ok(Prepared {
+        rt_loop,
+        user,
+        layout,
+        bench: spec,
+        period_nanos,
+    })
+}
+
+/// Prepares a loop on an exact clock: the caller cycles it as fast as it likes.
+pub fn prepare_exact(loaded: &LoadedSession) -> Result<Prepared<ExactClock>, StartError> {
+    let clock = ExactClock::default();
+    prepare(loaded, clock.clone(), SimTime::Exact(clock))
+}
+
+/// A loop that runs in real time in a thread of its own.
+pub struct RealTimeRun {
+    /// Everyone else's ends of its rings.
+    pub user: UserSide,
+    /// Which column holds which channel.
+    pub layout: Layout,
+    /// The bench's declaration.
+    pub bench: &'static BenchSpec,
+    /// The period, in nanoseconds.
+    pub period_nanos: u64,
+    /// The rights that the thread was granted.
+    pub rt: RtStatus,
+    /// The thread; it ends after [`Command::Quit`], or when the command ring's other end is dropped.
+    pub thread: JoinHandle<()>,
+}
+
+/// Starts a session in real time; the bench is Idle and waits for commands.
+pub fn start_real_time(
+    loaded: &LoadedSession,
+    wanted: RtRequest,
+) -> Result<RealTimeRun, StartError> {
+    let Prepared {
+        mut rt_loop,
+        user,
+        layout,
+        bench,
+        period_nanos,
+    } = prepare(loaded, RealClock, SimTime::Real)?;
+    let (tell, told) = mpsc::channel();
+    let thread = std::thread::Builder::new()
+        .name("pantobench-rt".into())
+        .spawn(move || {
+            rt_env::flush_denormals();
+            let status = rt_env::request(wanted);
+            // Whoever waits for the status has failed if it is gone; the loop then sees that it is abandoned.
+            let _ = tell.send(status);
+            rt_loop.run();
+        })
+        .map_err(StartError::Thread)?;
+    let rt = told
+        .recv()
+        .map_err(|e| StartError::Thread(std::io::Error::other(e)))?;
+    Ok(RealTimeRun {
+        user,
+        layout,
+        bench,
+        period_nanos,
+        rt,
+        thread,
+    })
+}
+
+impl RealTimeRun {
+    /// Stops in a controlled way and waits for the end. Frames and events stay readable until then.
+    pub fn quit(mut self) {
+        // A full ring means that the loop no longer serves commands; dropping the ring ends it too.
+        let _ = self.user.commands.push(Command::Quit);
+        drop(self.user);
+        let _ = self.thread.join();
+    }
+}

@@ -1,0 +1,114 @@
+//! Session files: which bench runs on which rig, with which settings and for how long.
+
+use drivers::simulated::Injection;
+use rt_core::bench::BenchConfig;
+use rt_core::file::{
+    self, FieldError, FileContent, FileError, require_not_negative, require_within,
+};
+use rt_core::guard::Limit;
+use rt_core::param;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// A session as its file describes it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Session {
+    /// What a person calls it.
+    pub title: String,
+    /// The bench with its settings.
+    pub bench: BenchConfig,
+    /// Path of the rig file, relative to this file.
+    pub rig: String,
+    /// How long the bench runs, in s; `None`: until it is stopped or has finished.
+    #[serde(default)]
+    pub seconds: Option<f64>,
+    /// The loop's period in µs; `None`: the one that the bench is made for.
+    #[serde(default)]
+    pub period_us: Option<f64>,
+    /// Statistics leave out this much of the beginning of the run, in s.
+    #[serde(default)]
+    pub statistics_from_s: f64,
+    /// Parameters that start at another value than their default.
+    #[serde(default)]
+    pub params: BTreeMap<String, f64>,
+    /// Limits in place of the rig's for the same channels, or in addition.
+    #[serde(default)]
+    pub limits: Vec<Limit>,
+    /// Missed deadlines in a row that cause a controlled stop.
+    #[serde(default = "default_max_misses")]
+    pub max_misses: u32,
+    /// Faults that a simulated rig shows.
+    #[serde(default)]
+    pub inject: Vec<Injection>,
+}
+
+fn default_max_misses() -> u32 {
+    10
+}
+
+impl FileContent for Session {
+    const KIND: &'static str = "session file";
+
+    fn check(&self) -> Result<(), FieldError> {
+        if let Some(seconds) = self.seconds {
+            require_within("seconds", seconds, 0.01, 7.0 * 24.0 * 3600.0, "s")?;
+        }
+        if let Some(period) = self.period_us {
+            require_within("period_us", period, 50.0, 1e6, "µs")?;
+        }
+        require_not_negative("statistics_from_s", self.statistics_from_s, "s")?;
+        require_within("max_misses", f64::from(self.max_misses), 1.0, 1e6, "")?;
+        let specs = self.bench.spec().params;
+        for (id, &value) in &self.params {
+            param::find(specs, id)
+                .and_then(|index| specs[index].check(value))
+                .map_err(|e| FieldError::new("params", e.to_string()))?;
+        }
+        for (i, limit) in self.limits.iter().enumerate() {
+            limit
+                .check()
+                .map_err(|e| e.within(&format!("limits[{i}]")))?;
+        }
+        for (i, injection) in self.inject.iter().enumerate() {
+            injection
+                .check()
+                .map_err(|e| e.within(&format!("inject[{i}]")))?;
+        }
+        Ok(())
+    }
+}
+
+/// A session and where it came from: paths in it are relative to that place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LoadedSession {
+    /// The session.
+    pub session: Session,
+    /// Its file.
+    pub path: PathBuf,
+}
+
+impl LoadedSession {
+    /// Reads and checks a session file.
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        Ok(Self {
+            session: file::load(path)?,
+            path: path.to_owned(),
+        })
+    }
+
+    /// The directory that paths in the session are relative to.
+    pub fn base(&self) -> &Path {
+        self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    /// The loop's period in nanoseconds.
+    pub fn period_nanos(&self) -> u64 {
+        let micros = self
+            .session
+            .period_us
+            .unwrap_or(self.session.bench.spec().period_s * 1e6);
+        (micros * 1e3).round() as u64
+    }
+}

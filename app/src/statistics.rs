@@ -1,0 +1,131 @@
+//! Mean, deviation and extremes of every channel while the bench runs.
+
+use rt_core::channel::Frame;
+use rt_core::guard::State;
+
+/// Running statistics of one channel (Welford). Values that are no number are left out.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ChannelStatistics {
+    count: u64,
+    mean: f64,
+    squares: f64,
+    min: f64,
+    max: f64,
+}
+
+impl ChannelStatistics {
+    /// Takes one value in.
+    pub fn add(&mut self, value: f64) {
+        if !value.is_finite() {
+            return;
+        }
+        if self.count == 0 {
+            (self.min, self.max) = (value, value);
+        }
+        self.count += 1;
+        let before = value - self.mean;
+        self.mean += before / self.count as f64;
+        self.squares += before * (value - self.mean);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    fn known(&self, value: f64) -> Option<f64> {
+        (self.count > 0).then_some(value)
+    }
+
+    /// Mean; `None` without values, as all others.
+    pub fn mean(&self) -> Option<f64> {
+        self.known(self.mean)
+    }
+
+    /// Standard deviation of the population: √(Σ(x − mean)²/n).
+    pub fn std(&self) -> Option<f64> {
+        self.known((self.squares / self.count.max(1) as f64).sqrt())
+    }
+
+    /// Smallest value.
+    pub fn min(&self) -> Option<f64> {
+        self.known(self.min)
+    }
+
+    /// Largest value.
+    pub fn max(&self) -> Option<f64> {
+        self.known(self.max)
+    }
+}
+
+/// Statistics of all channels over the running part of a run.
+pub struct RunStatistics {
+    channels: Vec<ChannelStatistics>,
+    from_nanos: u64,
+    running_since: Option<u64>,
+    running_cycles: u64,
+}
+
+impl RunStatistics {
+    /// For so many columns, leaving out the first seconds of running.
+    pub fn new(columns: usize, from_s: f64) -> Self {
+        Self {
+            channels: vec![ChannelStatistics::default(); columns],
+            from_nanos: (from_s * 1e9).round() as u64,
+            running_since: None,
+            running_cycles: 0,
+        }
+    }
+
+    /// Takes one frame in, if the bench runs.
+    pub fn add(&mut self, frame: &Frame) {
+        if frame.state != State::Running {
+            return;
+        }
+        self.running_cycles += 1;
+        let since = *self.running_since.get_or_insert(frame.t_nanos);
+        if frame.t_nanos - since >= self.from_nanos {
+            for (channel, &value) in self.channels.iter_mut().zip(&frame.values) {
+                channel.add(value);
+            }
+        }
+    }
+
+    /// One entry a column.
+    pub fn channels(&self) -> &[ChannelStatistics] {
+        &self.channels
+    }
+
+    /// Cycles in which the bench ran.
+    pub fn running_cycles(&self) -> u64 {
+        self.running_cycles
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_those_of_the_textbook_and_skip_what_is_no_number() {
+        let mut s = ChannelStatistics::default();
+        assert_eq!(s.mean(), None);
+        for v in [2.0, 4.0, f64::NAN, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0] {
+            s.add(v);
+        }
+        // A standard example: mean 5, population deviation 2.
+        assert!((s.mean().unwrap() - 5.0).abs() < 1e-15 && (s.std().unwrap() - 2.0).abs() < 1e-15);
+        assert_eq!((s.min(), s.max()), (Some(2.0), Some(9.0)));
+    }
+
+    #[test]
+    fn only_running_frames_after_the_start_count() {
+        let mut all = RunStatistics::new(1, 0.004);
+        let mut frame = Frame::empty();
+        for k in 0..6 {
+            frame.t_nanos = k * 2_000_000;
+            frame.state = if k == 0 { State::Armed } else { State::Running };
+            frame.values[0] = k as f64;
+            all.add(&frame);
+        }
+        assert_eq!(all.running_cycles(), 5);
+        assert_eq!(all.channels()[0].min(), Some(3.0));
+    }
+}

@@ -1,0 +1,102 @@
+//! Colours, sizes and fonts of the window, for dark and light.
+
+use eframe::egui::{self, Color32, FontFamily, FontId, TextStyle, Theme};
+use rt_core::guard::State;
+
+/// Readable at arm's length on a workshop's screen.
+pub fn apply(ctx: &egui::Context) {
+    for theme in [Theme::Dark, Theme::Light] {
+        ctx.style_mut_of(theme, |style| {
+            style.text_styles = [
+                (
+                    TextStyle::Small,
+                    FontId::new(13.0, FontFamily::Proportional),
+                ),
+                (TextStyle::Body, FontId::new(15.0, FontFamily::Proportional)),
+                (
+                    TextStyle::Button,
+                    FontId::new(15.0, FontFamily::Proportional),
+                ),
+                (
+                    TextStyle::Heading,
+                    FontId::new(19.0, FontFamily::Proportional),
+                ),
+                (
+                    TextStyle::Monospace,
+                    FontId::new(15.0, FontFamily::Monospace),
+                ),
+            ]
+            .into();
+            style.spacing.item_spacing = egui::vec2(8.0, 6.0);
+            style.spacing.button_padding = egui::vec2(12.0, 6.0);
+            style.spacing.slider_width = 150.0;
+            if theme == Theme::Dark {
+                style.visuals.override_text_color = Some(Color32::from_gray(225));
+                style.visuals.panel_fill = Color32::from_rgb(24, 27, 31);
+                style.visuals.extreme_bg_color = Color32::from_rgb(14, 16, 19);
+            } else {
+                style.visuals.override_text_color = Some(Color32::from_gray(25));
+                style.visuals.panel_fill = Color32::from_rgb(244, 245, 247);
+                style.visuals.extreme_bg_color = Color32::WHITE;
+            }
+        });
+    }
+}
+
+/// Colour of a state; always shown together with its name and [`state_shape`].
+pub fn state_color(state: State) -> Color32 {
+    match state {
+        State::Idle => Color32::from_rgb(97, 106, 117),
+        State::Ready => Color32::from_rgb(36, 99, 180),
+        State::Armed => Color32::from_rgb(148, 97, 0),
+        State::Running => Color32::from_rgb(24, 122, 60),
+        State::Stopping => Color32::from_rgb(148, 97, 0),
+        State::Tripped => Color32::from_rgb(190, 32, 38),
+    }
+}
+
+/// A shape that tells states apart without colour.
+pub fn state_shape(state: State) -> &'static str {
+    match state {
+        State::Idle => "○",
+        State::Ready => "●",
+        State::Armed => "▲",
+        State::Running => "▶",
+        State::Stopping => "▼",
+        State::Tripped => "■",
+    }
+}
+
+/// Colour of Stop and of faults.
+pub const DANGER: Color32 = Color32::from_rgb(190, 32, 38);
+
+/// Colour of warnings as text.
+pub fn warning(dark: bool) -> Color32 {
+    if dark {
+        Color32::from_rgb(255, 190, 90)
+    } else {
+        Color32::from_rgb(140, 80, 0)
+    }
+}
+
+/// Colour of good news as text.
+pub fn good(dark: bool) -> Color32 {
+    if dark {
+        Color32::from_rgb(110, 210, 140)
+    } else {
+        Color32::from_rgb(20, 110, 50)
+    }
+}
+
+/// Colour of a channel's line, by its role.
+pub fn line(dark: bool, role: rt_core::channel::Role) -> Color32 {
+    use rt_core::channel::Role;
+    match (role, dark) {
+        (Role::Measured, true) => Color32::from_rgb(100, 180, 255),
+        (Role::Measured, false) => Color32::from_rgb(10, 90, 180),
+        (Role::Computed, true) => Color32::from_rgb(200, 170, 255),
+        (Role::Computed, false) => Color32::from_rgb(110, 60, 170),
+        (Role::Command, true) => Color32::from_rgb(255, 180, 90),
+        (Role::Command, false) => Color32::from_rgb(180, 90, 0),
+    }
+}

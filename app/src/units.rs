@@ -1,0 +1,58 @@
+//! How values are shown: SI inside, the unit that technicians use on the screen.
+
+/// A unit on the screen and the factor from SI to it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shown {
+    /// Shown value = factor · SI value.
+    pub factor: f64,
+    /// The unit's name on the screen.
+    pub unit: &'static str,
+}
+
+/// The shown unit for an SI unit: lengths in mm, everything else as it is.
+pub fn shown(unit: &'static str) -> Shown {
+    match unit {
+        "m" => Shown {
+            factor: 1e3,
+            unit: "mm",
+        },
+        other => Shown {
+            factor: 1.0,
+            unit: other,
+        },
+    }
+}
+
+/// A value with a fixed number of characters, so that a changing number does not move its neighbours.
+pub fn fixed_width(value: f64) -> String {
+    if !value.is_finite() {
+        return format!("{:>9}", "–");
+    }
+    let digits = match value.abs() {
+        a if a >= 10_000.0 => 0,
+        a if a >= 1_000.0 => 1,
+        a if a >= 100.0 => 2,
+        _ => 3,
+    };
+    format!("{value:>9.digits$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_their_width() {
+        for value in [0.0, -0.0123, 9.9999, -150.25, 99_999.0, -99_999.0, f64::NAN] {
+            assert_eq!(fixed_width(value).chars().count(), 9, "{value}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_shown_in_millimetres() {
+        assert_eq!(
+            (shown("m").factor, shown("m").unit, shown("N").factor),
+            (1e3, "mm", 1.0)
+        );
+    }
+}

@@ -1,0 +1,224 @@
+//! The window: wires a real-time run to the panels.
+
+use crate::cli::Failure;
+use crate::command::UiCommand;
+use crate::history::History;
+use crate::ingest::Ingest;
+use crate::panels::{events, parameters::Controls, plots::Plots, status, trip};
+use crate::runtime::{self, RealTimeRun};
+use crate::session::LoadedSession;
+use crate::{home, theme};
+use eframe::egui::{self, Panel, ThemePreference};
+use rt_core::channel::Layout;
+use rt_core::link::Command;
+use rt_core::param::ParamSet;
+use rt_core::rt_env::{RtRequest, RtStatus};
+use rt_core::timing::Timing;
+use rtrb::Producer;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// The session that opens when none is named.
+const FIRST_SESSION: &str = "sessions/first-look.ron";
+/// How much of the past the plots can show, in s.
+const HISTORY_S: u64 = 150;
+
+/// Opens the window with a session, or with the first one.
+pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
+    if !["DISPLAY", "WAYLAND_DISPLAY"]
+        .iter()
+        .any(|v| std::env::var_os(v).is_some_and(|v| !v.is_empty()))
+    {
+        return Err(Failure::Input(
+            "there is no display to open a window on. Without one use 'pantobench run SESSION.ron', \
+             for example 'pantobench run sessions/profile-sine.ron'; 'pantobench --help' lists all commands."
+                .into(),
+        ));
+    }
+    let path = match session {
+        Some(path) => path,
+        None => home::find(FIRST_SESSION).map_err(Failure::Input)?,
+    };
+    let loaded = LoadedSession::load(&path).map_err(Failure::input)?;
+    let run = runtime::start_real_time(&loaded, RtRequest::default()).map_err(Failure::input)?;
+    let viewport = egui::ViewportBuilder::default()
+        .with_title(format!("Pantobench – {}", loaded.session.title))
+        .with_app_id("pantobench")
+        .with_inner_size([1280.0, 800.0])
+        .with_min_inner_size([900.0, 560.0]);
+    let options = eframe::NativeOptions {
+        viewport,
+        ..Default::default()
+    };
+    eframe::run_native("pantobench", options, Box::new(|cc| Ok(Box::new(Window::new(cc, &loaded, run)?)))).map_err(
+        |e| {
+            Failure::Input(format!(
+                "the window could not be opened ({e}). Without a display use 'pantobench run SESSION.ron'."
+            ))
+        },
+    )
+}
+
+struct Window {
+    title: String,
+    rig: String,
+    layout: Layout,
+    timing: Arc<Timing>,
+    rt: RtStatus,
+    period_nanos: u64,
+    params: ParamSet,
+    commands: Option<Producer<Command>>,
+    thread: Option<JoinHandle<()>>,
+    ingest: Ingest,
+    controls: Controls,
+    plots: Plots,
+}
+
+impl Window {
+    fn new(
+        cc: &eframe::CreationContext<'_>,
+        loaded: &LoadedSession,
+        run: RealTimeRun,
+    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
+        theme::apply(&cc.egui_ctx);
+        cc.egui_ctx.set_theme(ThemePreference::Dark);
+        let RealTimeRun {
+            user,
+            layout,
+            bench,
+            period_nanos,
+            rt,
+            thread,
+        } = run;
+        let mut params = ParamSet::new(bench.params);
+        for (id, &value) in &loaded.session.params {
+            params.preset(id, value)?;
+        }
+        let start: Vec<f64> = (0..bench.params.len()).map(|i| params.get(i)).collect();
+        let frames = user.display.ok_or("the loop has no ring for the display")?;
+        let history = History::new(layout.len(), HISTORY_S * 1_000_000_000 / period_nanos);
+        let ctx = cc.egui_ctx.clone();
+        let wake = move || ctx.request_repaint();
+        let ingest = Ingest::start(
+            frames,
+            user.events,
+            layout.clone(),
+            bench.params,
+            start.clone(),
+            history,
+            wake,
+        )?;
+        Ok(Self {
+            title: loaded.session.title.clone(),
+            rig: loaded.session.rig.clone(),
+            timing: user.timing,
+            commands: Some(user.commands),
+            controls: Controls::new(&start),
+            plots: Plots::default(),
+            thread: Some(thread),
+            layout,
+            rt,
+            period_nanos,
+            params,
+            ingest,
+        })
+    }
+
+    fn send(&mut self, command: Command) {
+        if let Some(ring) = &mut self.commands {
+            // 256 unserved commands mean that the loop no longer cycles; the bar then says so.
+            let _ = ring.push(command);
+        }
+    }
+
+    fn execute(&mut self, ctx: &egui::Context, command: UiCommand) {
+        if let Some(request) = command.request() {
+            self.send(Command::Request(request));
+        }
+        match command {
+            UiCommand::Pause => {
+                let now = self.ingest.live().history.newest_s();
+                self.plots.toggle_pause(now);
+            }
+            UiCommand::Theme => {
+                let dark = ctx.theme() == egui::Theme::Dark;
+                ctx.set_theme(if dark {
+                    ThemePreference::Light
+                } else {
+                    ThemePreference::Dark
+                });
+            }
+            UiCommand::Arm | UiCommand::Run | UiCommand::Stop | UiCommand::Acknowledge => {}
+        }
+    }
+}
+
+impl eframe::App for Window {
+    fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
+        let ctx = ui.ctx().clone();
+        let mut todo: Vec<UiCommand> = UiCommand::ALL
+            .into_iter()
+            .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
+            .collect();
+        let mut changes = Vec::new();
+        {
+            let live = self.ingest.live();
+            let view = status::View {
+                state: live.latest.state,
+                ended: self.thread.as_ref().is_none_or(JoinHandle::is_finished),
+                timing: &self.timing,
+                rt: &self.rt,
+                period_nanos: self.period_nanos,
+                paused: self.plots.is_paused(),
+            };
+            Panel::top("status").show(ui, |ui| {
+                ui.add_space(6.0);
+                todo.extend(status::show(ui, &view));
+                ui.add_space(6.0);
+            });
+            if let Some(event) = &live.trip {
+                Panel::top("trip").show(ui, |ui| trip::show(ui, event, &self.layout));
+            }
+            Panel::bottom("events")
+                .resizable(true)
+                .default_size(130.0)
+                .show(ui, |ui| {
+                    ui.add_space(4.0);
+                    events::show(ui, live.events.iter());
+                });
+            Panel::left("parameters")
+                .resizable(false)
+                .exact_size(290.0)
+                .show(ui, |ui| {
+                    ui.add_space(6.0);
+                    ui.heading(&self.title);
+                    ui.label(&self.rig);
+                    ui.separator();
+                    changes = self.controls.show(ui, self.params.specs(), &live.applied);
+                });
+            egui::CentralPanel::default().show(ui, |ui| {
+                self.plots
+                    .show(ui, self.layout.channels(), &live.history, &live.latest);
+            });
+        }
+        for (index, value) in changes {
+            self.send(Command::SetParam { index, value });
+        }
+        for command in todo {
+            self.execute(&ctx, command);
+        }
+    }
+}
+
+impl Drop for Window {
+    /// Closing the window stops the bench in a controlled way and waits for it.
+    fn drop(&mut self) {
+        self.send(Command::Quit);
+        self.commands = None;
+        if let Some(thread) = self.thread.take() {
+            // A loop that has panicked has nothing left to wait for.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
+
+pub mod rig_file;
+pub mod simulated;

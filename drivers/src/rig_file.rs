@@ -1,0 +1,46 @@
+//! Rig files: which rig stands behind the bench. One variant a kind of rig.
+
+use crate::simulated::{Injection, SimTime, SimulatedConfig, SimulatedRig};
+use rt_core::file::{self, FieldError, FileContent, FileError};
+use rt_core::rig::Rig;
+use serde::Deserialize;
+use std::path::Path;
+
+/// A rig as its file describes it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub enum RigFile {
+    /// No hardware: a simulated motor and pantograph.
+    Simulated(SimulatedConfig),
+}
+
+impl FileContent for RigFile {
+    const KIND: &'static str = "rig file";
+
+    fn check(&self) -> Result<(), FieldError> {
+        match self {
+            RigFile::Simulated(config) => config.check(),
+        }
+    }
+}
+
+/// What a rig has to know of the run that it is built for.
+pub struct RigSetup<'a> {
+    /// The loop's period, in nanoseconds.
+    pub period_nanos: u64,
+    /// Whose time a simulated rig spends when it is late.
+    pub time: SimTime,
+    /// Faults that a simulated rig is told to show.
+    pub injections: &'a [Injection],
+}
+
+/// Reads a rig file and builds the rig; files named in it are found relative to it.
+pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, FileError> {
+    let rig: RigFile = file::load(path)?;
+    let base = path.parent().unwrap_or(Path::new("."));
+    match rig {
+        RigFile::Simulated(config) => {
+            let pantograph = file::load(&base.join(&config.pantograph))?;
+            Ok(Box::new(SimulatedRig::build(&config, &pantograph, setup)))
+        }
+    }
+}

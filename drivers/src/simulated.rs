@@ -1,0 +1,204 @@
+//! The simulated rig: motor, pad, pantograph and load cell in place of hardware, behind the same trait.
+//!
+//! Its delays come on top of the one cycle that the loop itself needs to send what it computed.
+
+mod config;
+mod fault;
+mod plant;
+mod sensor;
+
+pub use config::{
+    ActuatorConfig, DelayConfig, ForceSensorConfig, MotorConfig, PositionSensorConfig,
+    SimulatedConfig,
+};
+pub use fault::{Injection, Signal, SimFault};
+pub use plant::{Plant, PlantModel};
+
+use crate::rig_file::RigSetup;
+use fault::Injector;
+use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
+use rt_core::guard::Drive;
+use rt_core::model::pantograph::Pantograph;
+use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
+use rt_core::rig::{ActuatorSpec, FrozenCheck, Rig, RigFault, RigSpec};
+use rt_core::travel::TravelLimits;
+use sensor::Sensor;
+
+/// Channel of the measured contact force.
+pub const FORCE: ChannelSpec = ChannelSpec::measured("force", "Contact force", "N");
+/// Channel of the measured motor position.
+pub const POSITION: ChannelSpec = ChannelSpec::measured("motor_position", "Motor position", "m");
+/// Identifier of the command that the motor follows.
+pub const REFERENCE: &str = "motor_reference";
+
+/// Whose time passes when a simulated exchange is late.
+#[derive(Clone, Debug)]
+pub enum SimTime {
+    /// The system's.
+    Real,
+    /// That of an exact clock, which the loop shares.
+    Exact(ExactClock),
+}
+
+impl SimTime {
+    fn spend(&self, nanos: u64) {
+        match self {
+            SimTime::Real => {
+                let mut clock = RealClock;
+                let end = clock.now() + nanos;
+                clock.sleep_until(end);
+            }
+            SimTime::Exact(clock) => clock.spend(nanos),
+        }
+    }
+}
+
+/// Columns of the frame.
+#[derive(Clone, Copy, Debug, Default)]
+struct Columns {
+    force: usize,
+    position: usize,
+    reference: Option<usize>,
+}
+
+/// See the module's text.
+pub struct SimulatedRig {
+    spec: RigSpec,
+    columns: Columns,
+    plant: Plant,
+    force_sensor: Sensor,
+    position_sensor: Sensor,
+    injector: Injector,
+    time: SimTime,
+    period_nanos: u64,
+    last_t_nanos: Option<u64>,
+    drive: Drive,
+    last_force: f64,
+    lost_in_a_row: u32,
+}
+
+impl SimulatedRig {
+    /// Builds the rig at rest in its parked position. The configuration has been checked.
+    pub fn build(config: &SimulatedConfig, pantograph: &Pantograph, setup: RigSetup<'_>) -> Self {
+        let period_s = setup.period_nanos as f64 / NANOS_PER_SECOND as f64;
+        let model = PlantModel::build(config, pantograph, period_s);
+        Self {
+            spec: rig_spec(config),
+            columns: Columns::default(),
+            plant: Plant::at_rest(model, config.actuator.park_m),
+            force_sensor: Sensor::new(
+                config.force_sensor.noise_n,
+                config.force_sensor.resolution_n,
+                Some(config.force_sensor.range_n),
+                config.seed,
+            ),
+            position_sensor: Sensor::new(
+                config.position_sensor.noise_m,
+                config.position_sensor.resolution_m,
+                None,
+                config.seed.wrapping_add(1),
+            ),
+            injector: Injector::new(setup.injections),
+            time: setup.time,
+            period_nanos: setup.period_nanos,
+            last_t_nanos: None,
+            drive: Drive::Off,
+            last_force: 0.0,
+            lost_in_a_row: 0,
+        }
+    }
+}
+
+fn rig_spec(config: &SimulatedConfig) -> RigSpec {
+    let a = &config.actuator;
+    RigSpec {
+        name: config.name.clone(),
+        channels: vec![FORCE, POSITION],
+        actuators: vec![ActuatorSpec {
+            command: REFERENCE,
+            feedback: POSITION.id,
+            park: a.park_m,
+            low: a.low_m,
+            high: a.high_m,
+            max_speed: a.max_speed_m_per_s,
+            travel: TravelLimits {
+                max_speed: a.travel_speed_m_per_s,
+                acceleration: a.travel_acceleration_m_per_s2,
+                braking: a.braking_m_per_s2,
+            },
+            max_tracking_error: a.max_tracking_error_m,
+            tracking_cycles: a.tracking_cycles,
+        }],
+        frozen: config
+            .force_sensor
+            .frozen_after_cycles
+            .map(|cycles| FrozenCheck {
+                channel: FORCE.id,
+                cycles,
+            })
+            .into_iter()
+            .collect(),
+        limits: config.limits.clone(),
+    }
+}
+
+impl Rig for SimulatedRig {
+    fn spec(&self) -> &RigSpec {
+        &self.spec
+    }
+
+    fn bind(&mut self, layout: &Layout) -> Result<(), LayoutError> {
+        self.columns = Columns {
+            force: layout.column(FORCE.id)?,
+            position: layout.column(POSITION.id)?,
+            reference: layout.find(REFERENCE),
+        };
+        Ok(())
+    }
+
+    fn exchange(&mut self, frame: &mut Frame) -> Result<(), RigFault> {
+        let faults = self.injector.active(frame);
+        let elapsed = self.last_t_nanos.map_or(0, |last| {
+            frame.t_nanos.saturating_sub(last) / self.period_nanos
+        });
+        self.last_t_nanos = Some(frame.t_nanos);
+        for _ in 0..elapsed {
+            self.plant.advance_period(self.drive, faults.motor);
+        }
+        if faults.power_lost {
+            self.drive = Drive::Off;
+            return Err(RigFault::PowerLoss);
+        }
+        if faults.late_nanos > 0 {
+            self.time.spend(faults.late_nanos);
+        }
+        if faults.exchange_lost {
+            self.lost_in_a_row += 1;
+            // A drive that hears nothing goes on to its last reference, then switches itself off.
+            if self.lost_in_a_row > DRIVE_WATCHDOG_CYCLES {
+                self.drive = Drive::Off;
+            }
+            return Err(RigFault::LostExchange {
+                in_a_row: self.lost_in_a_row,
+            });
+        }
+        self.lost_in_a_row = 0;
+        self.drive = frame.drive;
+        if let (Drive::On, Some(column)) = (self.drive, self.columns.reference) {
+            self.plant.set_reference(frame.values[column]);
+        }
+        let force = if faults.force_stuck {
+            self.last_force
+        } else {
+            self.force_sensor.read(self.plant.measured_force())
+        };
+        self.last_force = force;
+        frame.values[self.columns.force] = force + faults.force_error;
+        frame.values[self.columns.position] =
+            self.position_sensor.read(self.plant.motor_position()) + faults.position_error;
+        Ok(())
+    }
+}
+
+/// Exchanges that the simulated drive tolerates to be lost before it switches itself off.
+const DRIVE_WATCHDOG_CYCLES: u32 = 5;

@@ -1,0 +1,232 @@
+//! The file of a simulated rig. Units are in the names; every field is explained here.
+
+use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
+use rt_core::guard::Limit;
+use serde::Deserialize;
+
+/// A simulated rig as its file describes it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SimulatedConfig {
+    /// Its name, for people.
+    pub name: String,
+    /// Path of the pantograph file, relative to this file.
+    pub pantograph: String,
+    /// Lift on the pantograph's lowest mass, in N.
+    pub uplift_n: f64,
+    /// Stiffness of the pad between motor and collector head, in N/m. It only pushes.
+    pub pad_stiffness_n_per_m: f64,
+    /// Damping of the pad, in N s/m. Without any, a pantograph whose head has none rings for hours.
+    pub pad_damping_ns_per_m: f64,
+    /// The linear motor with its own controller.
+    pub motor: MotorConfig,
+    /// Pure delays beyond the one cycle that the loop itself needs.
+    pub delays: DelayConfig,
+    /// The load cell.
+    pub force_sensor: ForceSensorConfig,
+    /// The motor's encoder.
+    pub position_sensor: PositionSensorConfig,
+    /// Seed of the noise: the same seed gives the same noise.
+    pub seed: u64,
+    /// How the guard treats the motor.
+    pub actuator: ActuatorConfig,
+    /// Limits that protect rig and specimen.
+    pub limits: Vec<Limit>,
+}
+
+/// A position-controlled motor: ü = ω²(r − u) − 2ζω u̇.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MotorConfig {
+    /// Natural frequency ω, in rad/s.
+    pub omega_rad_per_s: f64,
+    /// Damping ratio ζ.
+    pub damping_ratio: f64,
+    /// Lower mechanical stop of the reference, in m.
+    pub stroke_low_m: f64,
+    /// Upper mechanical stop of the reference, in m.
+    pub stroke_high_m: f64,
+}
+
+/// Pure delays.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DelayConfig {
+    /// From the exchange that brings a reference to the motor's first reaction, in s.
+    pub reference_s: f64,
+    /// From a force at the pad to the exchange that reads it, in s.
+    pub force_s: f64,
+    /// Further delay of the reference, in s: for studying robustness.
+    pub extra_s: f64,
+}
+
+/// The load cell: low-pass filter, noise, resolution, range.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForceSensorConfig {
+    /// Corner of its first-order low-pass, in Hz; `None` for an unfiltered sensor.
+    pub filter_hz: Option<f64>,
+    /// Standard deviation of its noise, in N.
+    pub noise_n: f64,
+    /// Smallest step that it resolves, in N; `None` for a continuous one.
+    pub resolution_n: Option<f64>,
+    /// Largest force of either sign that it shows, in N.
+    pub range_n: f64,
+    /// Identical values in a row that mean a frozen sensor; `None` where noise does not exceed resolution.
+    pub frozen_after_cycles: Option<u32>,
+}
+
+/// The motor's encoder: noise and resolution.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PositionSensorConfig {
+    /// Standard deviation of its noise, in m.
+    pub noise_m: f64,
+    /// Smallest step that it resolves, in m; `None` for a continuous one.
+    pub resolution_m: Option<f64>,
+}
+
+/// What the guard lets the motor do.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ActuatorConfig {
+    /// Parked position, in m.
+    pub park_m: f64,
+    /// Lowest reference that is passed on, in m.
+    pub low_m: f64,
+    /// Highest reference that is passed on, in m.
+    pub high_m: f64,
+    /// Fastest reference that is passed on while running, in m/s.
+    pub max_speed_m_per_s: f64,
+    /// Speed of arming, stopping and retreating, in m/s.
+    pub travel_speed_m_per_s: f64,
+    /// Acceleration of those moves, in m/s².
+    pub travel_acceleration_m_per_s2: f64,
+    /// Deceleration from the bench's own speed when it is stopped or tripped, in m/s².
+    pub braking_m_per_s2: f64,
+    /// Largest tolerated distance between reference and position, in m.
+    pub max_tracking_error_m: f64,
+    /// For how many cycles in a row it may be exceeded.
+    pub tracking_cycles: u32,
+}
+
+/// Longest delay that can be simulated, in s.
+const MAX_DELAY_S: f64 = 1.0;
+
+impl SimulatedConfig {
+    /// Refuses values that make no sense.
+    pub fn check(&self) -> Result<(), FieldError> {
+        require_not_negative("uplift_n", self.uplift_n, "N")?;
+        require_positive("pad_stiffness_n_per_m", self.pad_stiffness_n_per_m, "N/m")?;
+        require_not_negative("pad_damping_ns_per_m", self.pad_damping_ns_per_m, "N s/m")?;
+        self.motor.check().map_err(|e| e.within("motor"))?;
+        for (field, value) in [
+            ("delays.reference_s", self.delays.reference_s),
+            ("delays.force_s", self.delays.force_s),
+            ("delays.extra_s", self.delays.extra_s),
+        ] {
+            require_within(field, value, 0.0, MAX_DELAY_S, "s")?;
+        }
+        self.force_sensor
+            .check()
+            .map_err(|e| e.within("force_sensor"))?;
+        require_not_negative("position_sensor.noise_m", self.position_sensor.noise_m, "m")?;
+        if let Some(step) = self.position_sensor.resolution_m {
+            require_positive("position_sensor.resolution_m", step, "m")?;
+        }
+        self.actuator
+            .check(&self.motor)
+            .map_err(|e| e.within("actuator"))?;
+        for (i, limit) in self.limits.iter().enumerate() {
+            limit
+                .check()
+                .map_err(|e| e.within(&format!("limits[{i}]")))?;
+        }
+        Ok(())
+    }
+}
+
+impl MotorConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        require_within(
+            "omega_rad_per_s",
+            self.omega_rad_per_s,
+            1.0,
+            10_000.0,
+            "rad/s",
+        )?;
+        require_within("damping_ratio", self.damping_ratio, 0.01, 10.0, "")?;
+        require_within("stroke_low_m", self.stroke_low_m, -2.0, 2.0, "m")?;
+        require_within(
+            "stroke_high_m",
+            self.stroke_high_m,
+            self.stroke_low_m,
+            2.0,
+            "m",
+        )
+    }
+}
+
+impl ForceSensorConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        if let Some(corner) = self.filter_hz {
+            require_within("filter_hz", corner, 0.1, 10_000.0, "Hz")?;
+        }
+        require_not_negative("noise_n", self.noise_n, "N")?;
+        if let Some(step) = self.resolution_n {
+            require_positive("resolution_n", step, "N")?;
+        }
+        require_positive("range_n", self.range_n, "N")?;
+        let too_quiet =
+            self.resolution_n.is_some_and(|step| self.noise_n < step) || self.noise_n == 0.0;
+        match self.frozen_after_cycles {
+            Some(n) if n < 5 => Err(FieldError::new(
+                "frozen_after_cycles",
+                format!("is {n}; expected at least 5, or None"),
+            )),
+            Some(_) if too_quiet => Err(FieldError::new(
+                "frozen_after_cycles",
+                "needs noise_n of at least resolution_n: a quiet sensor repeats its values when all is well; \
+                 expected None",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ActuatorConfig {
+    fn check(&self, motor: &MotorConfig) -> Result<(), FieldError> {
+        require_within(
+            "low_m",
+            self.low_m,
+            motor.stroke_low_m,
+            motor.stroke_high_m,
+            "m",
+        )?;
+        require_within("high_m", self.high_m, self.low_m, motor.stroke_high_m, "m")?;
+        require_within("park_m", self.park_m, self.low_m, self.high_m, "m")?;
+        require_positive("max_speed_m_per_s", self.max_speed_m_per_s, "m/s")?;
+        require_positive("travel_speed_m_per_s", self.travel_speed_m_per_s, "m/s")?;
+        require_positive(
+            "travel_acceleration_m_per_s2",
+            self.travel_acceleration_m_per_s2,
+            "m/s²",
+        )?;
+        let least = self.travel_acceleration_m_per_s2;
+        require_within(
+            "braking_m_per_s2",
+            self.braking_m_per_s2,
+            least,
+            1000.0,
+            "m/s²",
+        )?;
+        require_positive("max_tracking_error_m", self.max_tracking_error_m, "m")?;
+        require_within(
+            "tracking_cycles",
+            f64::from(self.tracking_cycles),
+            1.0,
+            1000.0,
+            "cycles",
+        )
+    }
+}

@@ -1,0 +1,189 @@
+//! The rings between the real-time loop and everyone else: commands in; frames and events out. A
+//! full ring never blocks the loop: what does not fit is counted.
+
+use crate::channel::Frame;
+use crate::fault::{Action, Fault};
+use crate::guard::{Refusal, Request, State};
+use crate::timing::Timing;
+use rtrb::{Consumer, Producer, RingBuffer};
+use std::sync::Arc;
+
+/// What can be asked of a running loop.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Command {
+    /// A change of state.
+    Request(Request),
+    /// A new value for a parameter, by its index in the bench's specification.
+    SetParam {
+        /// Index of the parameter.
+        index: usize,
+        /// The value asked for.
+        value: f64,
+    },
+    /// A marker that a person sets in the recording.
+    Mark {
+        /// Its number; the text stays with whoever sets it.
+        number: u32,
+    },
+    /// Stop in a controlled way, then end the loop.
+    Quit,
+}
+
+/// Why a run ended without a trip.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum StopCause {
+    /// A person asked for it.
+    Requested,
+    /// The time set for the run is over.
+    Duration,
+    /// The bench has done its work.
+    Finished,
+    /// A fault whose action is a controlled stop.
+    Fault(Fault),
+    /// Nobody is connected to the loop any more.
+    Abandoned,
+}
+
+/// What happened, and when: `seq` is the tick in which it took effect.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Event {
+    /// The tick.
+    pub seq: u64,
+    /// The tick's time since the loop started, in nanoseconds.
+    pub t_nanos: u64,
+    /// What happened.
+    pub kind: EventKind,
+}
+
+/// The kinds of event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum EventKind {
+    /// The state changed.
+    State {
+        /// Before.
+        from: State,
+        /// After.
+        to: State,
+    },
+    /// A parameter's new value took effect; a slewed one begins to move toward it.
+    ParamApplied {
+        /// Index of the parameter.
+        index: usize,
+        /// Its accepted value.
+        value: f64,
+    },
+    /// A slewed parameter has reached its value.
+    ParamSettled {
+        /// Index of the parameter.
+        index: usize,
+        /// The value that it has now.
+        value: f64,
+    },
+    /// A value outside the parameter's range was refused.
+    ParamRefused {
+        /// Index of the parameter.
+        index: usize,
+        /// The refused value.
+        value: f64,
+    },
+    /// A request did not fit the state.
+    Refused(Refusal),
+    /// A fault that warns only, or one that keeps the bench from being ready.
+    Warning(Fault),
+    /// A fault tripped the bench, or made a trip more severe.
+    Tripped {
+        /// The fault.
+        fault: Fault,
+        /// What is done about it.
+        action: Action,
+    },
+    /// A controlled stop began.
+    Stopping(StopCause),
+    /// A person's marker.
+    Mark {
+        /// Its number.
+        number: u32,
+    },
+}
+
+/// The loop's ends of the rings.
+pub(crate) struct LoopSide {
+    pub commands: Consumer<Command>,
+    pub events: Producer<Event>,
+    pub record: Option<Producer<Frame>>,
+    pub display: Option<Producer<Frame>>,
+    pub timing: Arc<Timing>,
+}
+
+/// Everyone else's ends. Each can go to a thread of its own.
+pub struct UserSide {
+    /// Commands to the loop.
+    pub commands: Producer<Command>,
+    /// What happened.
+    pub events: Consumer<Event>,
+    /// Every frame, for whoever must not miss one; drops are counted.
+    pub record: Option<Consumer<Frame>>,
+    /// Frames for the screen; drops are harmless.
+    pub display: Option<Consumer<Frame>>,
+    /// Counters and histograms of the loop.
+    pub timing: Arc<Timing>,
+}
+
+/// How many entries the rings hold.
+#[derive(Clone, Copy, Debug)]
+pub struct RingSizes {
+    /// Frames for the recorder; 0 for none.
+    pub record: usize,
+    /// Frames for the display; 0 for none.
+    pub display: usize,
+}
+
+const COMMANDS: usize = 256;
+const EVENTS: usize = 1024;
+
+/// Makes both sides.
+pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
+    let (command_in, command_out) = RingBuffer::new(COMMANDS);
+    let (event_in, event_out) = RingBuffer::new(EVENTS);
+    let frames = |size: usize| (size > 0).then(|| RingBuffer::new(size)).unzip();
+    let (record_in, record_out) = frames(sizes.record);
+    let (display_in, display_out) = frames(sizes.display);
+    let timing = Arc::new(Timing::default());
+    (
+        LoopSide {
+            commands: command_out,
+            events: event_in,
+            record: record_in,
+            display: display_in,
+            timing: Arc::clone(&timing),
+        },
+        UserSide {
+            commands: command_in,
+            events: event_out,
+            record: record_out,
+            display: display_out,
+            timing,
+        },
+    )
+}
+
+impl LoopSide {
+    pub fn publish(&mut self, frame: &Frame) {
+        for (ring, drops) in [
+            (&mut self.record, &self.timing.record_drops),
+            (&mut self.display, &self.timing.display_drops),
+        ] {
+            if let Some(ring) = ring
+                && ring.push(*frame).is_err()
+            {
+                Timing::count(drops, 1);
+            }
+        }
+    }
+
+    pub fn tell(&mut self, event: Event) {
+        if self.events.push(event).is_err() {
+            Timing::count(&self.timing.event_drops, 1);
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! One cycle: exchange → step → guard → publish. The only place where a bench and a rig meet.
+
+use crate::bench::{Bench, Progress, StepFault};
+use crate::channel::{ChannelSpec, Frame, Layout, LayoutError, Role};
+use crate::fault::{Action, Fault};
+use crate::guard::{Guard, Limit, Refusal, Request, State};
+use crate::link::{self, Command, Event, EventKind, LoopSide, RingSizes, StopCause, UserSide};
+use crate::no_alloc;
+use crate::pacing::{Clock, NANOS_PER_SECOND, Pacer, Tick};
+use crate::param::{MAX_PARAMS, ParamSet};
+use crate::rig::Rig;
+use crate::timing::Timing;
+
+/// The loop's own columns, after all others.
+pub const LOOP_CHANNELS: [ChannelSpec; 8] = [
+    ChannelSpec::computed("loop.state", "State number", ""),
+    ChannelSpec::computed("loop.wake_us", "Wake-up latency", "µs"),
+    ChannelSpec::computed("loop.wake_max_us", "Worst wake-up latency", "µs"),
+    ChannelSpec::computed("loop.exec_us", "Execution time of the cycle before", "µs"),
+    ChannelSpec::computed("loop.exec_max_us", "Worst execution time", "µs"),
+    ChannelSpec::computed("loop.overruns", "Overruns", ""),
+    ChannelSpec::computed("loop.skipped", "Skipped ticks", ""),
+    ChannelSpec::computed("loop.drops", "Dropped recorder frames", ""),
+];
+
+/// How a loop is run.
+#[derive(Clone, Debug)]
+pub struct LoopConfig {
+    /// The period, in nanoseconds.
+    pub period_nanos: u64,
+    /// How many deadlines in a row may be missed before a controlled stop.
+    pub max_misses: u32,
+    /// After how many ticks of Running a controlled stop begins; `None`: only when asked or finished.
+    pub run_ticks: Option<u64>,
+    /// Limits of the session, in place of the rig's for the same channels.
+    pub limits: Vec<Limit>,
+    /// How many frames the rings hold.
+    pub rings: RingSizes,
+}
+
+/// A bench on a rig, ready to be cycled by any clock.
+pub struct RtLoop<C: Clock> {
+    clock: C,
+    pacer: Pacer,
+    bench: Box<dyn Bench>,
+    rig: Box<dyn Rig>,
+    params: ParamSet,
+    slewing: [bool; MAX_PARAMS],
+    guard: Guard,
+    frame: Frame,
+    /// Columns that are unknown unless the bench runs.
+    computed: std::ops::Range<usize>,
+    loop_columns: usize,
+    side: LoopSide,
+    config: LoopConfig,
+    dt: f64,
+    running_since: u64,
+    misses_in_a_row: u32,
+    exec_nanos: u64,
+    allocations: u32,
+    last_warning: Option<Fault>,
+    quitting: bool,
+}
+
+/// Commands served in one cycle; more wait for the next.
+const COMMANDS_PER_CYCLE: usize = 16;
+
+impl<C: Clock> RtLoop<C> {
+    /// Joins a bench and a rig; refuses what does not fit together.
+    pub fn build(
+        bench: Box<dyn Bench>,
+        mut rig: Box<dyn Rig>,
+        params: ParamSet,
+        config: LoopConfig,
+        clock: C,
+    ) -> Result<(Self, UserSide, Layout), LayoutError> {
+        let layout = join(&*bench, &*rig)?;
+        rig.bind(&layout)?;
+        let dt = config.period_nanos as f64 / NANOS_PER_SECOND as f64;
+        let guard = Guard::build(&layout, rig.spec(), &config.limits, dt)?;
+        let (side, user) = link::connect(config.rings);
+        let own = Self {
+            clock,
+            pacer: Pacer::new(config.period_nanos),
+            computed: 0..bench.spec().channels.len(),
+            loop_columns: layout.len() - LOOP_CHANNELS.len(),
+            bench,
+            rig,
+            params,
+            slewing: [false; MAX_PARAMS],
+            guard,
+            frame: Frame::empty(),
+            side,
+            config,
+            dt,
+            running_since: 0,
+            misses_in_a_row: 0,
+            exec_nanos: 0,
+            allocations: 0,
+            last_warning: None,
+            quitting: false,
+        };
+        Ok((own, user, layout))
+    }
+
+    /// Waits for the next tick and does its work. `false` once the loop has come to its end.
+    pub fn cycle(&mut self) -> bool {
+        let tick = self.pacer.wait(&mut self.clock);
+        let begin = self.clock.now();
+        let (go_on, allocations) = no_alloc::guarded(|| self.work(tick));
+        self.allocations = allocations;
+        self.exec_nanos = self.clock.now() - begin;
+        self.side.timing.exec.add(self.exec_nanos);
+        go_on
+    }
+
+    /// Cycles until the end.
+    pub fn run(&mut self) {
+        while self.cycle() {}
+    }
+
+    fn work(&mut self, tick: Tick) -> bool {
+        let state_before = self.guard.state();
+        self.frame.seq = tick.seq;
+        self.frame.t_nanos = tick.t_nanos;
+        self.note_timing(tick);
+        self.serve_commands();
+        self.advance_params(1 + tick.skipped);
+
+        let exchanged = self.rig.exchange(&mut self.frame);
+        let mut fault = match exchanged {
+            Err(e) => {
+                self.guard.forget_inputs(&mut self.frame);
+                Some(Fault::Rig(e))
+            }
+            Ok(()) => self.guard.check_inputs(&self.frame),
+        };
+        let inputs_good = fault.is_none();
+        if inputs_good && self.guard.start_if_settled() {
+            self.running_since = tick.seq;
+            self.bench.reset(&self.params, &self.frame);
+        }
+        let mut finished = None;
+        if inputs_good && self.guard.state() == State::Running {
+            match self.bench.step(&self.params, &mut self.frame) {
+                Ok(Progress::Running) => {}
+                Ok(Progress::Finished) => finished = Some(StopCause::Finished),
+                Err(e) => fault = Some(Fault::Step(e)),
+            }
+            if let (None, Some(column)) = (fault, self.guard.find_bad_command(&self.frame)) {
+                fault = Some(Fault::Step(StepFault::NotFinite { column }));
+            }
+        } else {
+            self.forget_computed();
+        }
+        if inputs_good && fault.is_none() {
+            let Self {
+                guard, side, frame, ..
+            } = self;
+            let (seq, t_nanos) = (frame.seq, frame.t_nanos);
+            fault = guard.check_limits(frame, |warning| {
+                side.tell(Event {
+                    seq,
+                    t_nanos,
+                    kind: EventKind::Warning(warning),
+                });
+            });
+        }
+        if fault.is_none() {
+            fault = self.check_loop();
+        }
+        self.react(fault);
+        let over = self
+            .config
+            .run_ticks
+            .is_some_and(|n| tick.seq >= self.running_since + n);
+        if self.guard.state() == State::Running && (finished.is_some() || over) {
+            self.stop(finished.unwrap_or(StopCause::Duration));
+        }
+        self.guard.write_commands(&mut self.frame, 1 + tick.skipped);
+        let state = self.guard.state();
+        if state != state_before {
+            self.tell(EventKind::State {
+                from: state_before,
+                to: state,
+            });
+        }
+        self.write_loop_columns(tick);
+        self.side.publish(&self.frame);
+        !(self.quitting && self.guard.is_safe_to_leave())
+    }
+
+    fn note_timing(&mut self, tick: Tick) {
+        let timing = &self.side.timing;
+        Timing::count(&timing.cycles, 1);
+        timing.wake.add(tick.late_nanos);
+        if tick.skipped > 0 {
+            Timing::count(&timing.overruns, 1);
+            Timing::count(&timing.skipped, tick.skipped);
+            self.misses_in_a_row = self.misses_in_a_row.saturating_add(1);
+        } else {
+            self.misses_in_a_row = 0;
+        }
+    }
+
+    fn serve_commands(&mut self) {
+        if self.side.commands.is_abandoned() && !self.quitting {
+            self.quit(StopCause::Abandoned);
+        }
+        for _ in 0..COMMANDS_PER_CYCLE {
+            let Ok(command) = self.side.commands.pop() else {
+                return;
+            };
+            match command {
+                Command::Request(request) => self.serve_request(request),
+                Command::SetParam { index, value } => self.set_param(index, value),
+                Command::Mark { number } => self.tell(EventKind::Mark { number }),
+                Command::Quit => self.quit(StopCause::Requested),
+            }
+        }
+    }
+
+    fn serve_request(&mut self, request: Request) {
+        let state = self.guard.state();
+        if self.quitting && matches!(request, Request::Arm | Request::Run) {
+            self.tell(EventKind::Refused(Refusal { request, state }));
+        } else if request == Request::Stop {
+            self.stop(StopCause::Requested);
+        } else if let Err(refusal) = self.guard.request(request) {
+            self.tell(EventKind::Refused(refusal));
+        }
+    }
+
+    fn set_param(&mut self, index: usize, value: f64) {
+        if self.params.request(index, value) {
+            self.tell(EventKind::ParamApplied { index, value });
+            self.slewing[index] = self.params.get(index) != value;
+        } else {
+            self.tell(EventKind::ParamRefused { index, value });
+        }
+    }
+
+    fn advance_params(&mut self, periods: u64) {
+        self.params.advance(self.dt * periods as f64);
+        for index in 0..self.params.specs().len() {
+            let value = self.params.get(index);
+            if self.slewing[index] && value == self.params.target(index) {
+                self.slewing[index] = false;
+                self.tell(EventKind::ParamSettled { index, value });
+            }
+        }
+    }
+
+    fn quit(&mut self, cause: StopCause) {
+        self.quitting = true;
+        self.stop(cause);
+    }
+
+    fn stop(&mut self, cause: StopCause) {
+        let before = self.guard.state();
+        self.guard.stop();
+        if self.guard.state() != before {
+            self.tell(EventKind::Stopping(cause));
+        }
+    }
+
+    /// Faults of the loop itself.
+    fn check_loop(&mut self) -> Option<Fault> {
+        let limit = self.config.max_misses;
+        if self.misses_in_a_row >= limit {
+            return Some(Fault::Misses {
+                in_a_row: self.misses_in_a_row,
+                limit,
+            });
+        }
+        (self.allocations > 0).then_some(Fault::Allocation {
+            count: self.allocations,
+        })
+    }
+
+    fn react(&mut self, fault: Option<Fault>) {
+        let Some(fault) = fault else {
+            self.last_warning = None;
+            self.guard.note_good_cycle();
+            return;
+        };
+        let unpowered = matches!(self.guard.state(), State::Idle | State::Ready);
+        match self.guard.apply(&fault) {
+            Some(Action::Stop) => self.tell(EventKind::Stopping(StopCause::Fault(fault))),
+            Some(action) => self.tell(EventKind::Tripped { fault, action }),
+            // Said once, not in every cycle in which it lasts.
+            None if unpowered && self.last_warning.is_none_or(|last| !last.same_kind(&fault)) => {
+                self.tell(EventKind::Warning(fault));
+            }
+            None => {}
+        }
+        self.last_warning = Some(fault);
+    }
+
+    fn forget_computed(&mut self) {
+        let channels = self.bench.spec().channels;
+        for column in self.computed.clone() {
+            if channels[column].role == Role::Computed {
+                self.frame.values[column] = f64::NAN;
+            }
+        }
+    }
+
+    fn write_loop_columns(&mut self, tick: Tick) {
+        const US: f64 = 1e-3;
+        let timing = &self.side.timing;
+        let own = [
+            self.frame.state as usize as f64,
+            tick.late_nanos as f64 * US,
+            timing.wake.max() as f64 * US,
+            self.exec_nanos as f64 * US,
+            timing.exec.max() as f64 * US,
+            Timing::read(&timing.overruns) as f64,
+            Timing::read(&timing.skipped) as f64,
+            Timing::read(&timing.record_drops) as f64,
+        ];
+        self.frame.values[self.loop_columns..self.loop_columns + own.len()].copy_from_slice(&own);
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        self.side.tell(Event {
+            seq: self.frame.seq,
+            t_nanos: self.frame.t_nanos,
+            kind,
+        });
+    }
+}
+
+/// The columns of a bench on a rig, after checking that each has what it needs of the other.
+fn join(bench: &dyn Bench, rig: &dyn Rig) -> Result<Layout, LayoutError> {
+    let needs = bench.spec().channels;
+    let rig = rig.spec();
+    let names = |ids: Vec<&str>| {
+        if ids.is_empty() {
+            "nothing".to_owned()
+        } else {
+            ids.join(", ")
+        }
+    };
+    for need in needs {
+        match need.role {
+            Role::Measured => match rig.channels.iter().find(|c| c.id == need.id) {
+                None => {
+                    return Err(LayoutError::NotMeasured {
+                        channel: need.id,
+                        unit: need.unit,
+                        rig: rig.name.clone(),
+                        provided: names(rig.channels.iter().map(|c| c.id).collect()),
+                    });
+                }
+                Some(found) if found.unit != need.unit => {
+                    return Err(LayoutError::UnitMismatch {
+                        channel: need.id,
+                        expected: need.unit,
+                        found: found.unit,
+                    });
+                }
+                Some(_) => {}
+            },
+            Role::Command if !rig.actuators.iter().any(|a| a.command == need.id) => {
+                return Err(LayoutError::NoActuator {
+                    channel: need.id,
+                    rig: rig.name.clone(),
+                    provided: names(rig.actuators.iter().map(|a| a.command).collect()),
+                });
+            }
+            Role::Command | Role::Computed => {}
+        }
+    }
+    let further: Vec<ChannelSpec> = rig
+        .channels
+        .iter()
+        .filter(|c| {
+            !needs
+                .iter()
+                .any(|n| n.id == c.id && n.role == Role::Measured)
+        })
+        .copied()
+        .collect();
+    let mut layout = Layout::default();
+    layout.append(needs)?;
+    layout.append(&further)?;
+    layout.append(&LOOP_CHANNELS)?;
+    Ok(layout)
+}

@@ -1,0 +1,81 @@
+//! No bench uses the heap in a cycle. One test function a property, in a program of its own, because
+//! the counting allocator is installed for the whole program.
+
+use integration_tests::{ExactRun, session_from, shipped_session};
+use rt_core::guard::{Request, State};
+use rt_core::link::{Command, EventKind, StopCause};
+use rt_core::no_alloc::{CountingAllocator, guarded};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
+
+#[test]
+fn the_guard_sees_an_allocation() {
+    let (boxed, count) = guarded(|| Box::new(7));
+    assert_eq!((*boxed, count), (7, 1));
+    let ((), count) = guarded(|| drop(boxed));
+    assert_eq!(count, 1, "releasing is forbidden too");
+    assert_eq!(guarded(|| 1 + 1).1, 0);
+}
+
+/// Cycles a loop through every state, with commands and parameter changes, and checks that the loop
+/// never saw the heap used: it would have stopped with that fault.
+fn run_without_heap(session: &str, cycles: usize) {
+    let mut run = ExactRun::new(&shipped_session(session));
+    run.start();
+    for k in 0..cycles {
+        if k % 100 == 0 {
+            let value = if k % 200 == 0 { 0.5 } else { 99.0 };
+            run.user
+                .commands
+                .push(Command::SetParam { index: 0, value })
+                .unwrap();
+        }
+        run.cycle();
+    }
+    assert_eq!(run.state(), State::Running, "{:?}", run.events.last());
+    run.ask(Request::Stop);
+    assert!(run.until(State::Ready, 5000));
+    let used = run.events.iter().any(|e| {
+        matches!(
+            e.kind,
+            EventKind::Stopping(StopCause::Fault(_))
+                | EventKind::Warning(_)
+                | EventKind::Tripped { .. }
+        )
+    });
+    assert!(!used, "{:?}", run.events);
+    assert!(
+        run.events
+            .iter()
+            .any(|e| matches!(e.kind, EventKind::ParamRefused { .. }))
+    );
+}
+
+#[test]
+fn profile_bench_uses_no_heap_in_10_000_cycles() {
+    run_without_heap("first-look.ron", 10_000);
+}
+
+#[test]
+fn a_profile_from_a_file_uses_no_heap() {
+    run_without_heap("profile-spans.ron", 3_000);
+}
+
+#[test]
+fn a_trip_uses_no_heap_either() {
+    let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+        rig: "../assets/rigs/simulated-dsa-380.ron",
+        inject: [(fault: NotANumber(Force), after_s: 1.0)])"#;
+    let mut run = ExactRun::new(&session_from(text));
+    run.start();
+    assert!(run.until(State::Tripped, 1000));
+    run.cycles(500);
+    assert!(
+        !run.events
+            .iter()
+            .any(|e| format!("{:?}", e.kind).contains("Allocation")),
+        "{:?}",
+        run.events
+    );
+}
