@@ -1,12 +1,12 @@
 //! The recent past of every channel, kept so that any stretch of it can be drawn at once and no peak
-//! is ever lost: samples in a ring, with the minimum and maximum of every 16, 256, 4096 … of them beside.
+//! is ever lost: samples in a ring, with the minimum and maximum of every 4, 16, 64 … of them beside.
 
 use rt_core::channel::Frame;
 
 /// Samples in one bucket of the next level.
-const FAN: u64 = 16;
+const FAN: u64 = 4;
 /// Levels above the samples.
-const LEVELS: usize = 3;
+const LEVELS: usize = 6;
 
 /// One level: minimum and maximum of a bucket, a ring per channel.
 struct Level {

@@ -103,6 +103,15 @@ impl LoadedSession {
         self.path.parent().unwrap_or(Path::new("."))
     }
 
+    /// The rig file's name without directory and extension.
+    pub fn rig_name(&self) -> String {
+        let stem = Path::new(&self.session.rig).file_stem();
+        stem.map_or_else(
+            || self.session.rig.clone(),
+            |s| s.to_string_lossy().into_owned(),
+        )
+    }
+
     /// The loop's period in nanoseconds.
     pub fn period_nanos(&self) -> u64 {
         let micros = self

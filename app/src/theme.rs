@@ -1,6 +1,8 @@
 //! Colours, sizes and fonts of the window, for dark and light.
 
-use eframe::egui::{self, Color32, FontFamily, FontId, TextStyle, Theme};
+use eframe::egui::{
+    self, Color32, FontFamily, FontId, Painter, Pos2, Shape, Stroke, TextStyle, Theme,
+};
 use rt_core::guard::State;
 
 /// Readable at arm's length on a workshop's screen.
@@ -43,7 +45,7 @@ pub fn apply(ctx: &egui::Context) {
     }
 }
 
-/// Colour of a state; always shown together with its name and [`state_shape`].
+/// Colour of a state; always shown together with its name and shape.
 pub fn state_color(state: State) -> Color32 {
     match state {
         State::Idle => Color32::from_rgb(97, 106, 117),
@@ -55,15 +57,34 @@ pub fn state_color(state: State) -> Color32 {
     }
 }
 
-/// A shape that tells states apart without colour.
-pub fn state_shape(state: State) -> &'static str {
+/// Draws a shape that tells states apart without colour.
+pub fn paint_state_shape(
+    painter: &Painter,
+    state: State,
+    center: Pos2,
+    radius: f32,
+    color: Color32,
+) {
+    let at = |x: f32, y: f32| center + radius * egui::vec2(x, y);
+    let polygon = |points: Vec<Pos2>| {
+        painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+    };
     match state {
-        State::Idle => "○",
-        State::Ready => "●",
-        State::Armed => "▲",
-        State::Running => "▶",
-        State::Stopping => "▼",
-        State::Tripped => "■",
+        State::Idle => {
+            painter.circle_stroke(center, radius * 0.9, Stroke::new(2.5, color));
+        }
+        State::Ready => {
+            painter.circle_filled(center, radius, color);
+        }
+        State::Armed => polygon(vec![at(0.0, -1.0), at(1.0, 0.8), at(-1.0, 0.8)]),
+        State::Running => polygon(vec![at(-0.8, -1.0), at(1.0, 0.0), at(-0.8, 1.0)]),
+        State::Stopping => polygon(vec![at(-1.0, -0.8), at(1.0, -0.8), at(0.0, 1.0)]),
+        State::Tripped => polygon(vec![
+            at(-0.9, -0.9),
+            at(0.9, -0.9),
+            at(0.9, 0.9),
+            at(-0.9, 0.9),
+        ]),
     }
 }
 

@@ -111,7 +111,7 @@ impl Window {
         )?;
         Ok(Self {
             title: loaded.session.title.clone(),
-            rig: loaded.session.rig.clone(),
+            rig: loaded.rig_name(),
             timing: user.timing,
             commands: Some(user.commands),
             controls: Controls::new(&start),
@@ -193,7 +193,7 @@ impl eframe::App for Window {
                 .show(ui, |ui| {
                     ui.add_space(6.0);
                     ui.heading(&self.title);
-                    ui.label(&self.rig);
+                    ui.label(format!("Rig: {}", self.rig));
                     ui.separator();
                     changes = self.controls.show(ui, self.params.specs(), &live.applied);
                 });

@@ -1,5 +1,11 @@
 //! The program as a user meets it: exit codes, words, machine-readable output.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

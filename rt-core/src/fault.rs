@@ -174,7 +174,10 @@ impl Fault {
                 ..
             } => FaultText {
                 id: format!("limit.{id}"),
-                what: format!("{label} {measured:.6} {unit} is outside {low} to {high} {unit}"),
+                what: format!(
+                    "{label} {} {unit} is outside {low} to {high} {unit}",
+                    short(measured)
+                ),
                 measured: Some(measured),
                 limit: Some(if measured < low { low } else { high }),
                 advice: "Find the cause in the second before the trip; acknowledge when the value is back.",
@@ -182,7 +185,8 @@ impl Fault {
             Fault::Tracking { error, limit, .. } => FaultText {
                 id: format!("tracking.{id}"),
                 what: format!(
-                    "The actuator is {error:.6} {unit} away from {label}; allowed: {limit} {unit}"
+                    "The actuator is {} {unit} away from {label}; allowed: {limit} {unit}",
+                    short(error)
                 ),
                 measured: Some(error),
                 limit: Some(limit),
@@ -210,5 +214,14 @@ impl Fault {
                 advice: "This is a defect of the software: please report it with the session.",
             },
         }
+    }
+}
+
+/// A number as a person would say it: whole hundredths from 1 on, five decimals below.
+fn short(value: f64) -> String {
+    if value.abs() >= 1.0 {
+        format!("{value:.2}")
+    } else {
+        format!("{value:.5}")
     }
 }

@@ -1,6 +1,6 @@
 //! What only shows when the parts work together: see `tests/` and `benches/`. Here: what they share.
 
-#![allow(clippy::panic, reason = "only tests and benchmarks use this")]
+#![allow(clippy::panic, reason = "a failing test has to fail loudly")]
 
 use pantobench::runtime::{self, Prepared};
 use pantobench::session::{LoadedSession, Session};

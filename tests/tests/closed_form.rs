@@ -1,5 +1,11 @@
 //! The profile bench on the simulated rig against the closed-form steady state of its linear plant.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
+
 use integration_tests::{ExactRun, project_root, session_from, shipped_session};
 use nalgebra::{Complex, DMatrix, DVector};
 use rt_core::file;

@@ -1,6 +1,12 @@
 //! Every fault that the simulated rig can show, in every state: what it ends in, how fast, with
 //! which words; and that no command ever jumps.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
+
 use integration_tests::{ExactRun, session_from};
 use rt_core::fault::Action;
 use rt_core::guard::{Drive, Request, State};

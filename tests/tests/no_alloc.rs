@@ -1,6 +1,12 @@
 //! No bench uses the heap in a cycle. One test function a property, in a program of its own, because
 //! the counting allocator is installed for the whole program.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
+
 use integration_tests::{ExactRun, session_from, shipped_session};
 use rt_core::guard::{Request, State};
 use rt_core::link::{Command, EventKind, StopCause};

@@ -4,7 +4,7 @@ use crate::history::{History, Trace};
 use crate::theme;
 use crate::units::{Shown, fixed_width, shown};
 use eframe::egui::{self, RichText, ScrollArea, Ui};
-use egui_plot::{Line, Plot, PlotBounds, PlotPoints};
+use egui_plot::{GridMark, Line, Plot, PlotBounds, PlotPoints};
 use rt_core::channel::{ChannelSpec, Frame};
 
 /// Seconds of the past that can be chosen.
@@ -53,10 +53,10 @@ impl Plots {
             return;
         };
         ui.horizontal(|ui| {
-            ui.label("Last");
             for window in WINDOWS_S {
                 ui.selectable_value(&mut self.window_s, window, format!("{window:.0} s"));
             }
+            ui.label("of the past, the newest on the right");
             if self.is_paused() {
                 ui.colored_label(
                     theme::warning(ui.visuals().dark_mode),
@@ -93,14 +93,15 @@ impl Plots {
         let points = (ui.available_width() as usize * 2).clamp(200, 3200);
         let trace = history.trace(column, from_s, now_s, points);
         title(ui, spec, unit, latest, &trace);
-        let (low, high) = axis_range(trace.range.map(|(a, b)| (a * unit.factor, b * unit.factor)));
+        let axis = Axis::holding(trace.range.map(|(a, b)| (a * unit.factor, b * unit.factor)));
         let line: PlotPoints<'_> = trace
             .points
             .iter()
             .map(|&[t, v]| [t, v * unit.factor])
             .collect();
         let color = theme::line(ui.visuals().dark_mode, spec.role);
-        let width = ui.available_width();
+        // A label that passes the right edge needs room to leave.
+        let width = ui.available_width() - 20.0;
         Plot::new(("channel", spec.id))
             .width(width)
             .height(PLOT_HEIGHT)
@@ -110,6 +111,9 @@ impl Plots {
             .allow_scroll(false)
             .allow_boxed_zoom(false)
             .show_grid(true)
+            .grid_spacing(egui::Rangef::new(6.0, 40.0))
+            .y_grid_spacer(move |_| axis.marks())
+            .y_axis_formatter(move |mark, _| axis.label(mark.value))
             .link_cursor(egui::Id::unique("time"), [true, false])
             .x_axis_formatter(|mark, _| format!("{:.1} s", mark.value))
             .label_formatter(move |hover| {
@@ -125,7 +129,10 @@ impl Plots {
                 ))
             })
             .show(ui, |plot| {
-                plot.set_plot_bounds(PlotBounds::from_min_max([from_s, low], [now_s, high]));
+                plot.set_plot_bounds(PlotBounds::from_min_max(
+                    [from_s, axis.low],
+                    [now_s, axis.high],
+                ));
                 plot.line(Line::new(spec.label, line).color(color).width(1.6));
             });
         ui.add_space(8.0);
@@ -157,32 +164,64 @@ fn title(ui: &mut Ui, spec: &ChannelSpec, unit: Shown, latest: f64, trace: &Trac
     });
 }
 
-/// A range for the vertical axis whose ends are multiples of 1, 2 or 5 · 10ⁿ, so that the axis stands
-/// still while a value moves a little.
-fn axis_range(range: Option<(f64, f64)>) -> (f64, f64) {
-    let (low, high) = range.unwrap_or((0.0, 1.0));
-    let smallest = 1e-3_f64.max(1e-6 * low.abs().max(high.abs()));
-    let span = (high - low).max(smallest);
-    let power = 10_f64.powf((span / 4.0).log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0]
-        .map(|s| s * power)
-        .into_iter()
-        .find(|s| s * 4.0 >= span);
-    let step = step.unwrap_or(10.0 * power);
-    let ends = (
-        (low / step - 0.1).floor() * step,
-        (high / step + 0.1).ceil() * step,
-    );
-    if ends.0 < ends.1 {
-        ends
-    } else {
-        (ends.0 - step, ends.1 + step)
+/// A vertical axis whose ends and marks are multiples of 1, 2 or 5 · 10ⁿ, so that it stands still
+/// while a value moves a little.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Axis {
+    low: f64,
+    high: f64,
+    step: f64,
+}
+
+impl Axis {
+    fn holding(range: Option<(f64, f64)>) -> Self {
+        let (low, high) = range.unwrap_or((0.0, 1.0));
+        let smallest = 1e-3_f64.max(1e-6 * low.abs().max(high.abs()));
+        let span = (high - low).max(smallest);
+        let power = 10_f64.powf((span / 4.0).log10().floor());
+        let steps = [1.0, 2.0, 5.0, 10.0].map(|s| s * power);
+        let step = steps
+            .into_iter()
+            .find(|s| s * 4.0 >= span)
+            .unwrap_or(steps[3]);
+        let (low, high) = (
+            (low / step - 0.1).floor() * step,
+            (high / step + 0.1).ceil() * step,
+        );
+        Self {
+            low,
+            high: high.max(low + step),
+            step,
+        }
+    }
+
+    fn marks(self) -> Vec<GridMark> {
+        let count = ((self.high - self.low) / self.step).round() as usize;
+        let value = |i: usize| self.low + i as f64 * self.step;
+        (0..=count)
+            .map(|i| GridMark {
+                value: value(i),
+                step_size: self.step,
+            })
+            .collect()
+    }
+
+    /// As many decimals as the step has.
+    fn label(self, value: f64) -> String {
+        let decimals = (-self.step.log10().floor()).max(0.0) as usize;
+        // Rounding may leave a zero with a sign.
+        let value = if value.abs() < 0.5 * self.step {
+            0.0
+        } else {
+            value
+        };
+        format!("{value:.decimals$}")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::axis_range;
+    use super::Axis;
 
     #[test]
     fn the_axis_holds_the_values_and_stands_still_under_small_changes() {
@@ -194,16 +233,29 @@ mod tests {
             (-1e-9, 1e-9),
             (0.0, 1e6),
         ] {
-            let (low, high) = axis_range(Some(range));
+            let axis = Axis::holding(Some(range));
             assert!(
-                low < high && low <= range.0 && high >= range.1,
-                "{range:?} in {low}..{high}"
+                axis.low < axis.high && axis.low <= range.0 && axis.high >= range.1,
+                "{range:?} in {axis:?}"
             );
+            assert!((2..=8).contains(&axis.marks().len()), "{axis:?}");
         }
         assert_eq!(
-            axis_range(Some((101.0, 139.0))),
-            axis_range(Some((101.3, 138.2)))
+            Axis::holding(Some((101.0, 139.0))),
+            Axis::holding(Some((101.3, 138.2)))
         );
-        assert_eq!(axis_range(None), axis_range(Some((0.0, 1.0))));
+        assert_eq!(Axis::holding(None), Axis::holding(Some((0.0, 1.0))));
+    }
+
+    #[test]
+    fn marks_are_labelled_as_finely_as_they_stand() {
+        let axis = Axis::holding(Some((0.0, 0.9)));
+        assert_eq!(
+            axis.marks()
+                .iter()
+                .map(|m| axis.label(m.value))
+                .collect::<Vec<_>>(),
+            ["-0.5", "0.0", "0.5", "1.0"]
+        );
     }
 }

@@ -57,28 +57,27 @@ pub fn show(ui: &mut Ui, view: &View<'_>) -> Option<UiCommand> {
     clicked
 }
 
+/// Name, colour and shape of the state, always at the same size.
 fn state_badge(ui: &mut Ui, view: &View<'_>) {
-    let (shape, name, color) = if view.ended {
-        ("×", "Ended", Color32::DARK_GRAY)
+    let (name, color) = if view.ended {
+        ("Ended", Color32::DARK_GRAY)
     } else {
-        (
-            theme::state_shape(view.state),
-            view.state.name(),
-            theme::state_color(view.state),
-        )
+        (view.state.name(), theme::state_color(view.state))
     };
-    let text = RichText::new(format!("{shape}  {name}"))
-        .size(20.0)
-        .strong()
-        .color(Color32::WHITE);
-    egui::Frame::new()
-        .fill(color)
-        .corner_radius(6)
-        .inner_margin(egui::Margin::symmetric(14, 7))
-        .show(ui, |ui| {
-            ui.set_min_width(120.0);
-            ui.centered_and_justified(|ui| ui.label(text));
-        });
+    let (rect, response) = ui.allocate_exact_size(egui::vec2(150.0, 40.0), egui::Sense::hover());
+    let painter = ui.painter();
+    painter.rect_filled(rect, CornerRadius::same(6), color);
+    let shape_at = rect.left_center() + egui::vec2(22.0, 0.0);
+    theme::paint_state_shape(painter, view.state, shape_at, 9.0, Color32::WHITE);
+    let text_at = rect.left_center() + egui::vec2(42.0, 0.0);
+    painter.text(
+        text_at,
+        egui::Align2::LEFT_CENTER,
+        name,
+        egui::FontId::proportional(20.0),
+        Color32::WHITE,
+    );
+    response.on_hover_text("State of the bench: Idle, Ready, Armed, Running, Stopping or Tripped.");
 }
 
 fn button(ui: &mut Ui, command: UiCommand, available: bool) -> egui::Response {
@@ -128,9 +127,9 @@ fn quality(ui: &mut Ui, view: &View<'_>) {
             ui.label(RichText::new(format!("overruns {overruns:>5}")).monospace().size(13.0).color(color))
                 .on_hover_text("Cycles that were not done when the next one was due. The next tick is then skipped.");
             let (text, color) = if view.rt.is_real_time() {
-                ("✔ real-time rights", theme::good(dark))
+                ("real-time rights: yes", theme::good(dark))
             } else {
-                ("⚠ no real-time rights", theme::warning(dark))
+                ("real-time rights: NO", theme::warning(dark))
             };
             let hover = if view.rt.missing.is_empty() {
                 "SCHED_FIFO, locked memory, performance governor and a PREEMPT_RT kernel: all there.".to_owned()
@@ -138,7 +137,7 @@ fn quality(ui: &mut Ui, view: &View<'_>) {
                 format!("What is missing, and how to get it:\n\n• {}", view.rt.missing.join("\n\n• "))
             };
             let missing = view.rt.missing.len();
-            let text = if missing == 0 { text.to_owned() } else { format!("{text} ({missing} notes)") };
+            let text = if missing == 0 { text.to_owned() } else { format!("{text}  ({missing} note{})", if missing == 1 { "" } else { "s" }) };
             ui.label(RichText::new(text).size(13.0).color(color)).on_hover_text(hover);
         });
     });

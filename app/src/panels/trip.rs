@@ -22,7 +22,7 @@ pub fn show(ui: &mut Ui, trip: &Event, layout: &Layout) {
             line(
                 ui,
                 format!(
-                    "■  Tripped at {:.3} s: {}",
+                    "Tripped at {:.3} s: {}",
                     trip.t_nanos as f64 * 1e-9,
                     words.what
                 ),
