@@ -121,3 +121,8 @@ pub fn line(dark: bool, role: rt_core::channel::Role) -> Color32 {
         (Role::Command, false) => Color32::from_rgb(180, 90, 0),
     }
 }
+
+/// Colour of the plots' grid: there, but behind the lines.
+pub fn grid(dark: bool) -> Color32 {
+    Color32::from_gray(if dark { 52 } else { 216 })
+}

@@ -40,7 +40,7 @@ fn main() {
     let mut target = Box::new(Frame::empty());
     for _ in 0..CYCLES {
         let begin = Instant::now();
-        *black_box(&mut target) = black_box(frame);
+        **black_box(&mut target) = black_box(frame);
         copy.push(begin.elapsed().as_nanos());
     }
     let (whole, plant, copy) = (median(with_plant), median(plant), median(copy));

@@ -7,8 +7,8 @@ use eframe::egui::{self, RichText, ScrollArea, Ui};
 use egui_plot::{GridMark, Line, Plot, PlotBounds, PlotPoints};
 use rt_core::channel::{ChannelSpec, Frame};
 
-/// Seconds of the past that can be chosen.
-const WINDOWS_S: [f64; 4] = [2.0, 10.0, 30.0, 120.0];
+/// Seconds of the past that can be chosen, and how far apart the marks of the time axis then are.
+const WINDOWS_S: [(f64, f64); 4] = [(2.0, 0.2), (10.0, 1.0), (30.0, 5.0), (120.0, 20.0)];
 const PLOT_HEIGHT: f32 = 150.0;
 /// Room for the numbers of the vertical axis, whatever they are.
 const GUTTER: f32 = 64.0;
@@ -16,14 +16,17 @@ const GUTTER: f32 = 64.0;
 /// What the plots show, kept between frames.
 pub struct Plots {
     window_s: f64,
+    mark_s: f64,
     /// The time at which they were paused.
     paused_at_s: Option<f64>,
 }
 
 impl Default for Plots {
     fn default() -> Self {
+        let (window_s, mark_s) = WINDOWS_S[1];
         Self {
-            window_s: 10.0,
+            window_s,
+            mark_s,
             paused_at_s: None,
         }
     }
@@ -53,8 +56,13 @@ impl Plots {
             return;
         };
         ui.horizontal(|ui| {
-            for window in WINDOWS_S {
-                ui.selectable_value(&mut self.window_s, window, format!("{window:.0} s"));
+            for (window_s, mark_s) in WINDOWS_S {
+                if ui
+                    .selectable_label(self.window_s == window_s, format!("{window_s:.0} s"))
+                    .clicked()
+                {
+                    (self.window_s, self.mark_s) = (window_s, mark_s);
+                }
             }
             ui.label("of the past, the newest on the right");
             if self.is_paused() {
@@ -90,7 +98,8 @@ impl Plots {
     ) {
         let unit = shown(spec.unit);
         let from_s = now_s - self.window_s;
-        let points = (ui.available_width() as usize * 2).clamp(200, 3200);
+        let mark_s = self.mark_s;
+        let points = (ui.available_width() as usize * 3).clamp(200, 3200);
         let trace = history.trace(column, from_s, now_s, points);
         title(ui, spec, unit, latest, &trace);
         let axis = Axis::holding(trace.range.map(|(a, b)| (a * unit.factor, b * unit.factor)));
@@ -111,7 +120,10 @@ impl Plots {
             .allow_scroll(false)
             .allow_boxed_zoom(false)
             .show_grid(true)
+            .grid_color(theme::grid(ui.visuals().dark_mode))
+            .grid_fade(0.0)
             .grid_spacing(egui::Rangef::new(6.0, 40.0))
+            .x_grid_spacer(move |_| marks(from_s, now_s, mark_s))
             .y_grid_spacer(move |_| axis.marks())
             .y_axis_formatter(move |mark, _| axis.label(mark.value))
             .link_cursor(egui::Id::unique("time"), [true, false])
@@ -129,10 +141,10 @@ impl Plots {
                 ))
             })
             .show(ui, |plot| {
-                plot.set_plot_bounds(PlotBounds::from_min_max(
-                    [from_s, axis.low],
-                    [now_s, axis.high],
-                ));
+                // The outermost marks stay clear of the other axis.
+                let margin = 0.06 * (axis.high - axis.low);
+                let (low, high) = (axis.low - margin, axis.high + margin);
+                plot.set_plot_bounds(PlotBounds::from_min_max([from_s, low], [now_s, high]));
                 plot.line(Line::new(spec.label, line).color(color).width(1.6));
             });
         ui.add_space(8.0);
@@ -196,14 +208,7 @@ impl Axis {
     }
 
     fn marks(self) -> Vec<GridMark> {
-        let count = ((self.high - self.low) / self.step).round() as usize;
-        let value = |i: usize| self.low + i as f64 * self.step;
-        (0..=count)
-            .map(|i| GridMark {
-                value: value(i),
-                step_size: self.step,
-            })
-            .collect()
+        marks(self.low, self.high, self.step)
     }
 
     /// As many decimals as the step has.
@@ -217,6 +222,21 @@ impl Axis {
         };
         format!("{value:.decimals$}")
     }
+}
+
+/// Marks at all multiples of a step within a range.
+fn marks(low: f64, high: f64, step: f64) -> Vec<GridMark> {
+    // Rounding must not lose a mark at an end.
+    let (first, last) = (
+        (low / step - 1e-6).ceil() as i64,
+        (high / step + 1e-6).floor() as i64,
+    );
+    (first..=last)
+        .map(|i| GridMark {
+            value: i as f64 * step,
+            step_size: step,
+        })
+        .collect()
 }
 
 #[cfg(test)]
