@@ -109,8 +109,7 @@ impl Plots {
             .map(|&[t, v]| [t, v * unit.factor])
             .collect();
         let color = theme::line(ui.visuals().dark_mode, spec.role);
-        // A label that passes the right edge needs room to leave.
-        let width = ui.available_width() - 20.0;
+        let width = ui.available_width();
         Plot::new(("channel", spec.id))
             .width(width)
             .height(PLOT_HEIGHT)
@@ -127,7 +126,15 @@ impl Plots {
             .y_grid_spacer(move |_| axis.marks())
             .y_axis_formatter(move |mark, _| axis.label(mark.value))
             .link_cursor(egui::Id::unique("time"), [true, false])
-            .x_axis_formatter(|mark, _| format!("{:.1} s", mark.value))
+            .x_axis_formatter(move |mark, _| {
+                // A label that would be cut off at the right edge is left out.
+                let is_cut = mark.value > now_s - 0.03 * (now_s - from_s);
+                if is_cut {
+                    String::new()
+                } else {
+                    format!("{:.1} s", mark.value)
+                }
+            })
             .label_formatter(move |hover| {
                 let at = match hover {
                     egui_plot::HoverPosition::NearDataPoint { position, .. }
