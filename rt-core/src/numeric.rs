@@ -1,0 +1,3 @@
+//! Linear algebra that the models need and that general libraries do slowly or wrongly.
+
+pub mod banded;
