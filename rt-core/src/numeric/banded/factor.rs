@@ -174,7 +174,6 @@ impl Rows {
         let (done, row) = self.l.split_at_mut(i * width);
         let row_signed = &mut self.l_signed[i * width..(i + 1) * width];
         let row = &mut row[..width];
-        let entries = matrix.row(i);
         for place in w - w.min(i)..w {
             let j = i + place - w;
             // Row j holds column k at k − (j − w): the columns that both rows share start at i − w.
@@ -185,7 +184,7 @@ impl Rows {
                 .zip(&row_signed[..place])
                 .map(|(a, b)| a * b)
                 .sum();
-            row_signed[place] = (entries[place] - sum) / other[w];
+            row_signed[place] = (matrix.get(i, j) - sum) / other[w];
             row[place] = row_signed[place] * self.signs[j];
         }
         let sum: f64 = row[..w]
@@ -193,7 +192,7 @@ impl Rows {
             .zip(&row_signed[..w])
             .map(|(a, b)| a * b)
             .sum();
-        entries[w] - sum
+        matrix.get(i, i) - sum
     }
 
     fn finish(&mut self, i: usize, pivot: f64) {
@@ -276,15 +275,21 @@ impl Triangles {
 
     /// y = L⁻¹ r for several right-hand sides of equal length at once.
     fn forward<const SIDES: usize>(&self, mut sides: [&mut [f64]; SIDES]) {
+        // The newest unknowns stay in registers; through memory they would come late.
+        let mut newest = [[0.0; BLOCK]; SIDES];
         for (b, blocks) in self.lower.chunks_exact(self.reach + 1).enumerate() {
             let first = b.saturating_sub(self.reach);
-            let skip = self.reach - (b - first);
-            for side in &mut sides {
+            let older = &blocks[1 + self.reach - (b - first)..];
+            for (side, newest) in sides.iter_mut().zip(&mut newest) {
                 let mut sum = multiply(&blocks[0], &chunk(side, b));
-                for (k, block) in (first..b).zip(&blocks[1 + skip..]) {
-                    subtract_product(&mut sum, block, &chunk(side, k));
+                if let Some((last, older)) = older.split_last() {
+                    for (k, block) in (first..).zip(older) {
+                        subtract_product(&mut sum, block, &chunk(side, k));
+                    }
+                    subtract_product(&mut sum, last, newest);
                 }
                 set_chunk(side, b, &sum);
+                *newest = sum;
             }
         }
     }
@@ -292,15 +297,20 @@ impl Triangles {
     /// x = L⁻ᵀ y for several right-hand sides of equal length at once.
     fn backward<const SIDES: usize>(&self, mut sides: [&mut [f64]; SIDES]) {
         let count = self.order.div_ceil(BLOCK);
+        let mut newest = [[0.0; BLOCK]; SIDES];
         for (b, blocks) in self.upper.chunks_exact(self.reach + 1).enumerate().rev() {
             let last = (b + self.reach).min(count - 1);
-            let skip = self.reach - (last - b);
-            for side in &mut sides {
+            let older = &blocks[1 + self.reach - (last - b)..];
+            for (side, newest) in sides.iter_mut().zip(&mut newest) {
                 let mut sum = multiply(&blocks[0], &chunk(side, b));
-                for (k, block) in (b + 1..=last).rev().zip(&blocks[1 + skip..]) {
-                    subtract_product(&mut sum, block, &chunk(side, k));
+                if let Some((next, older)) = older.split_last() {
+                    for (k, block) in (b + 2..=last).rev().zip(older) {
+                        subtract_product(&mut sum, block, &chunk(side, k));
+                    }
+                    subtract_product(&mut sum, next, newest);
                 }
                 set_chunk(side, b, &sum);
+                *newest = sum;
             }
         }
     }
