@@ -172,8 +172,7 @@ fn substitute_reaching<const SIDES: usize, const BACKWARD: bool, const REACH: us
     let mut windows = [[[0.0; BLOCK]; REACH]; SIDES];
     let whole = sides.first().map_or(0, |(blocks, _)| blocks.len());
     let (whole_rows, last_row) = blocks.split_at(whole * (REACH + 1));
-    let solve_last = |sides: &mut [Side; SIDES],
-                          windows: &mut [[[f64; BLOCK]; REACH]; SIDES]| {
+    let solve_last = |sides: &mut [Side; SIDES], windows: &mut [[[f64; BLOCK]; REACH]; SIDES]| {
         if !last_row.is_empty() {
             for (side, window) in sides.iter_mut().zip(windows) {
                 let values = substitute(last_row, &get(side, whole), window);
