@@ -1,5 +1,11 @@
 //! Reading of reference data: one line a quantity, its name and its numbers.
 
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test stops at bad reference data"
+)]
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
