@@ -3,3 +3,4 @@
 pub mod file;
 pub mod model;
 pub mod numeric;
+pub mod signal;

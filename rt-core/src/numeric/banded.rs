@@ -8,6 +8,7 @@
 //! input: they are asserted once on entry.
 
 mod factor;
+mod substitution;
 
 pub use factor::{BandedCholesky, BandedLdlt, NotPositiveDefinite, ZeroPivot};
 
@@ -100,8 +101,8 @@ impl SymBanded {
             x.len() == n && y.len() == n,
             "vectors of the matrix's order"
         );
-        // Away from the ends, rows are summed eight at a time.
-        const ROWS: usize = 8;
+        // Away from the ends, rows are summed sixteen at a time.
+        const ROWS: usize = 16;
         let first = self.half_bandwidth.min(n);
         let chunks = n.saturating_sub(2 * self.half_bandwidth) / ROWS;
         let last = first + chunks * ROWS;

@@ -1,20 +1,7 @@
-//! Factorisation A = L S Lᵀ of a banded matrix and its substitutions.
-//!
-//! Substituting row by row is one long chain: each unknown waits for the one before. Four rows are
-//! therefore solved at once. With L cut into 4 × 4 blocks, forward substitution
-//!
-//!   y_b = L_bb⁻¹ (r_b − Σ_k L_bk y_k) = G_b r_b − Σ_k H_bk y_k,  G_b = L_bb⁻¹, H_bk = G_b L_bk
-//!
-//! has G_b and H_bk computed beforehand, so the chain is one product long for four unknowns and
-//! vectorises. Backward substitution is the same with the transposed blocks.
+//! Factorisation A = L S Lᵀ of a banded matrix, S = diag(±1), without pivoting.
 
 use super::SymBanded;
-
-/// Rows solved at once.
-const BLOCK: usize = 4;
-
-/// A 4 × 4 block, column by column.
-type Block = [[f64; BLOCK]; BLOCK];
+use super::substitution::Triangles;
 
 /// The matrix is not positive definite.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -48,7 +35,7 @@ pub struct BandedCholesky {
 impl BandedCholesky {
     /// Number of rows.
     pub fn order(&self) -> usize {
-        self.triangles.order
+        self.triangles.order()
     }
 
     /// Replaces b by A⁻¹ b, without allocation.
@@ -77,7 +64,7 @@ pub struct BandedLdlt {
 impl BandedLdlt {
     /// Number of rows.
     pub fn order(&self) -> usize {
-        self.triangles.order
+        self.triangles.order()
     }
 
     /// Number of negative eigenvalues of A.
@@ -114,311 +101,115 @@ impl BandedLdlt {
 }
 
 pub(super) fn cholesky(matrix: &SymBanded) -> Result<BandedCholesky, NotPositiveDefinite> {
-    let mut rows = Rows::new(matrix);
-    for i in 0..matrix.order() {
-        let pivot = rows.eliminate(matrix, i);
+    let mut columns = Columns::new(matrix);
+    for j in 0..columns.order {
+        let pivot = columns.eliminate(j);
         if !(pivot > 0.0 && pivot.is_finite()) {
-            return Err(NotPositiveDefinite { row: i, pivot });
+            return Err(NotPositiveDefinite { row: j, pivot });
         }
-        rows.finish(i, pivot);
     }
+    columns.scale();
     Ok(BandedCholesky {
-        triangles: Triangles::new(&rows),
+        triangles: Triangles::new(&columns),
     })
 }
 
 pub(super) fn ldlt(matrix: &SymBanded) -> Result<BandedLdlt, ZeroPivot> {
-    let mut rows = Rows::new(matrix);
-    let negative = rows.factor_indefinite(matrix)?;
+    let mut columns = Columns::new(matrix);
+    let negative = columns.eliminate_indefinite()?;
+    let signs = columns.scale();
     let largest = (0..matrix.order())
         .map(|i| matrix.get(i, i).abs())
         .fold(f64::MIN_POSITIVE, f64::max);
-    let growth = rows.l.iter().map(|l| l * l).fold(0.0, f64::max) / largest;
+    let growth = columns.entries.iter().map(|l| l * l).fold(0.0, f64::max) / largest;
     Ok(BandedLdlt {
-        triangles: Triangles::new(&rows),
-        signs: rows.signs,
+        triangles: Triangles::new(&columns),
+        signs,
         negative,
         growth,
     })
 }
 
 pub(super) fn negative_pivots(matrix: &SymBanded) -> Result<usize, ZeroPivot> {
-    Rows::new(matrix).factor_indefinite(matrix)
+    Columns::new(matrix).eliminate_indefinite()
 }
 
-/// L row by row as the matrix itself, and L S beside it.
-struct Rows {
-    order: usize,
-    half_bandwidth: usize,
-    l: Vec<f64>,
-    l_signed: Vec<f64>,
-    signs: Vec<f64>,
+/// The lower triangle column by column, a_{j+d, j} at j·(w + 1) + d; eliminated in place into L.
+pub(super) struct Columns {
+    pub(super) order: usize,
+    pub(super) half_bandwidth: usize,
+    entries: Vec<f64>,
 }
 
-impl Rows {
+impl Columns {
     fn new(matrix: &SymBanded) -> Self {
-        let places = matrix.order() * (matrix.half_bandwidth() + 1);
+        let (order, half_bandwidth) = (matrix.order(), matrix.half_bandwidth());
+        let width = half_bandwidth + 1;
+        let mut entries = vec![0.0; order * width];
+        for d in 0..width {
+            let below = matrix.diagonal(d).iter().skip(d);
+            for (column, entry) in entries.chunks_exact_mut(width).zip(below) {
+                column[d] = *entry;
+            }
+        }
         Self {
-            order: matrix.order(),
-            half_bandwidth: matrix.half_bandwidth(),
-            l: vec![0.0; places],
-            l_signed: vec![0.0; places],
-            signs: vec![1.0; matrix.order()],
+            order,
+            half_bandwidth,
+            entries,
         }
     }
 
-    /// l_ij = (a_ij − Σ_{k<j} l_ik s_k l_jk) s_j / l_jj for the row i; returns its pivot.
-    fn eliminate(&mut self, matrix: &SymBanded, i: usize) -> f64 {
-        let w = self.half_bandwidth;
-        let width = w + 1;
-        let (done, row) = self.l.split_at_mut(i * width);
-        let row_signed = &mut self.l_signed[i * width..(i + 1) * width];
-        let row = &mut row[..width];
-        for place in w - w.min(i)..w {
-            let j = i + place - w;
-            // Row j holds column k at k − (j − w): the columns that both rows share start at i − w.
-            let other = &done[j * width..(j + 1) * width];
-            let shared = &other[w - place..w];
-            let sum: f64 = shared
-                .iter()
-                .zip(&row_signed[..place])
-                .map(|(a, b)| a * b)
-                .sum();
-            row_signed[place] = (matrix.get(i, j) - sum) / other[w];
-            row[place] = row_signed[place] * self.signs[j];
+    /// Subtracts c cᵀ / p from what follows, c being the column j below its pivot p.
+    fn eliminate(&mut self, j: usize) -> f64 {
+        let width = self.half_bandwidth + 1;
+        let (done, following) = self.entries.split_at_mut((j + 1) * width);
+        let column = &done[j * width..];
+        let pivot = column[0];
+        let inverse = 1.0 / pivot;
+        for (m, target) in (1..width).zip(following.chunks_exact_mut(width)) {
+            let factor = column[m] * inverse;
+            for (into, entry) in target.iter_mut().zip(&column[m..]) {
+                *into -= factor * entry;
+            }
         }
-        let sum: f64 = row[..w]
-            .iter()
-            .zip(&row_signed[..w])
-            .map(|(a, b)| a * b)
-            .sum();
-        matrix.get(i, i) - sum
+        pivot
     }
 
-    fn finish(&mut self, i: usize, pivot: f64) {
-        let place = i * (self.half_bandwidth + 1) + self.half_bandwidth;
-        self.signs[i] = pivot.signum();
-        self.l[place] = pivot.abs().sqrt();
-        self.l_signed[place] = self.l[place] * self.signs[i];
-    }
-
-    fn factor_indefinite(&mut self, matrix: &SymBanded) -> Result<usize, ZeroPivot> {
+    /// Eliminates all columns; the number of negative pivots.
+    fn eliminate_indefinite(&mut self) -> Result<usize, ZeroPivot> {
         let mut negative = 0;
-        for i in 0..self.order {
-            let pivot = self.eliminate(matrix, i);
+        for j in 0..self.order {
+            let pivot = self.eliminate(j);
             if !pivot.is_normal() {
-                return Err(ZeroPivot { row: i, pivot });
+                return Err(ZeroPivot { row: j, pivot });
             }
             negative += usize::from(pivot < 0.0);
-            self.finish(i, pivot);
         }
         Ok(negative)
     }
 
+    /// l_jj = √|p|, l_ij = c_i s / √|p|; returns the signs s of the pivots.
+    fn scale(&mut self) -> Vec<f64> {
+        let columns = self.entries.chunks_exact_mut(self.half_bandwidth + 1);
+        columns
+            .map(|column| {
+                let sign = column[0].signum();
+                let factor = sign / column[0].abs().sqrt();
+                column.iter_mut().for_each(|entry| *entry *= factor);
+                sign
+            })
+            .collect()
+    }
+
     /// l_ij; ones on the diagonal beyond the last row complete its block.
-    fn get(&self, i: usize, j: usize) -> f64 {
-        let w = self.half_bandwidth;
+    pub(super) fn get(&self, i: usize, j: usize) -> f64 {
         if i >= self.order {
             f64::from(u8::from(i == j))
-        } else if j > i || i - j > w {
+        } else if j > i || i - j > self.half_bandwidth {
             0.0
         } else {
-            self.l[i * (w + 1) + w - (i - j)]
+            self.entries[j * (self.half_bandwidth + 1) + i - j]
         }
-    }
-}
-
-/// L and Lᵀ in blocks, each with the inverse of its diagonal block multiplied in.
-#[derive(Clone, Debug)]
-struct Triangles {
-    order: usize,
-    /// Off-diagonal blocks a block row.
-    reach: usize,
-    /// For each block row: G_b, then H_bk for k = b − reach … b − 1 (zero left of the matrix).
-    lower: Vec<Block>,
-    /// For each block row: G_bᵀ, then L_bb⁻ᵀ L_kbᵀ for k = b + reach … b + 1 (zero beyond the end).
-    upper: Vec<Block>,
-}
-
-impl Triangles {
-    fn new(rows: &Rows) -> Self {
-        let blocks = rows.order.div_ceil(BLOCK);
-        let reach = rows.half_bandwidth.div_ceil(BLOCK);
-        let mut lower = Vec::with_capacity(blocks * (reach + 1));
-        let mut upper = Vec::with_capacity(blocks * (reach + 1));
-        let identity: Block =
-            std::array::from_fn(|c| std::array::from_fn(|r| f64::from(u8::from(r == c))));
-        for b in 0..blocks {
-            let diagonal = block_of(rows, b, b);
-            lower.push(solve_lower(&diagonal, &identity));
-            upper.push(solve_lower_transposed(&diagonal, &identity));
-            for distance in (1..=reach).rev() {
-                lower.push(match b.checked_sub(distance) {
-                    Some(k) => solve_lower(&diagonal, &block_of(rows, b, k)),
-                    None => [[0.0; BLOCK]; BLOCK],
-                });
-                upper.push(if b + distance < blocks {
-                    let below = block_of(rows, b + distance, b);
-                    solve_lower_transposed(&diagonal, &transposed(&below))
-                } else {
-                    [[0.0; BLOCK]; BLOCK]
-                });
-            }
-        }
-        Self {
-            order: rows.order,
-            reach,
-            lower,
-            upper,
-        }
-    }
-
-    /// y = L⁻¹ r for several right-hand sides of equal length at once.
-    fn forward<const SIDES: usize>(&self, mut sides: [&mut [f64]; SIDES]) {
-        // The newest unknowns stay in registers; through memory they would come late.
-        let mut newest = [[0.0; BLOCK]; SIDES];
-        for (b, blocks) in self.lower.chunks_exact(self.reach + 1).enumerate() {
-            let first = b.saturating_sub(self.reach);
-            let older = &blocks[1 + self.reach - (b - first)..];
-            for (side, newest) in sides.iter_mut().zip(&mut newest) {
-                let mut sum = multiply(&blocks[0], &chunk(side, b));
-                if let Some((last, older)) = older.split_last() {
-                    for (k, block) in (first..).zip(older) {
-                        subtract_product(&mut sum, block, &chunk(side, k));
-                    }
-                    subtract_product(&mut sum, last, newest);
-                }
-                set_chunk(side, b, &sum);
-                *newest = sum;
-            }
-        }
-    }
-
-    /// x = L⁻ᵀ y for several right-hand sides of equal length at once.
-    fn backward<const SIDES: usize>(&self, mut sides: [&mut [f64]; SIDES]) {
-        let count = self.order.div_ceil(BLOCK);
-        let mut newest = [[0.0; BLOCK]; SIDES];
-        for (b, blocks) in self.upper.chunks_exact(self.reach + 1).enumerate().rev() {
-            let last = (b + self.reach).min(count - 1);
-            let older = &blocks[1 + self.reach - (last - b)..];
-            for (side, newest) in sides.iter_mut().zip(&mut newest) {
-                let mut sum = multiply(&blocks[0], &chunk(side, b));
-                if let Some((next, older)) = older.split_last() {
-                    for (k, block) in (b + 2..=last).rev().zip(older) {
-                        subtract_product(&mut sum, block, &chunk(side, k));
-                    }
-                    subtract_product(&mut sum, next, newest);
-                }
-                set_chunk(side, b, &sum);
-                *newest = sum;
-            }
-        }
-    }
-
-    fn solve_columns(&self, columns: &mut [f64], between: impl Fn(&mut [f64])) {
-        const SIDES: usize = 4;
-        if self.order == 0 {
-            return;
-        }
-        assert_eq!(
-            columns.len() % self.order,
-            0,
-            "columns of the matrix's order"
-        );
-        let mut groups = columns.chunks_exact_mut(SIDES * self.order);
-        for group in &mut groups {
-            let (ab, cd) = group.split_at_mut(2 * self.order);
-            let (a, b) = ab.split_at_mut(self.order);
-            let (c, d) = cd.split_at_mut(self.order);
-            self.forward([&mut *a, &mut *b, &mut *c, &mut *d]);
-            for side in [&mut *a, &mut *b, &mut *c, &mut *d] {
-                between(side);
-            }
-            self.backward([a, b, c, d]);
-        }
-        for side in groups.into_remainder().chunks_exact_mut(self.order) {
-            self.forward([&mut *side]);
-            between(side);
-            self.backward([side]);
-        }
-    }
-}
-
-fn block_of(rows: &Rows, block_row: usize, block_column: usize) -> Block {
-    std::array::from_fn(|c| {
-        std::array::from_fn(|r| rows.get(block_row * BLOCK + r, block_column * BLOCK + c))
-    })
-}
-
-fn transposed(block: &Block) -> Block {
-    std::array::from_fn(|c| std::array::from_fn(|r| block[r][c]))
-}
-
-/// T⁻¹ B for a lower triangle T.
-fn solve_lower(triangle: &Block, right: &Block) -> Block {
-    right.map(|mut column| {
-        for i in 0..BLOCK {
-            for k in 0..i {
-                column[i] -= triangle[k][i] * column[k];
-            }
-            column[i] /= triangle[i][i];
-        }
-        column
-    })
-}
-
-/// T⁻ᵀ B for a lower triangle T.
-fn solve_lower_transposed(triangle: &Block, right: &Block) -> Block {
-    right.map(|mut column| {
-        for i in (0..BLOCK).rev() {
-            for k in i + 1..BLOCK {
-                column[i] -= triangle[i][k] * column[k];
-            }
-            column[i] /= triangle[i][i];
-        }
-        column
-    })
-}
-
-/// Four numbers of a vector; zeros complete the last ones.
-#[inline(always)]
-fn chunk(vector: &[f64], b: usize) -> [f64; BLOCK] {
-    match vector[b * BLOCK..].first_chunk() {
-        Some(chunk) => *chunk,
-        None => {
-            let mut chunk = [0.0; BLOCK];
-            for (into, value) in chunk.iter_mut().zip(&vector[b * BLOCK..]) {
-                *into = *value;
-            }
-            chunk
-        }
-    }
-}
-
-#[inline(always)]
-fn set_chunk(vector: &mut [f64], b: usize, chunk: &[f64; BLOCK]) {
-    match vector[b * BLOCK..].first_chunk_mut() {
-        Some(into) => *into = *chunk,
-        None => {
-            for (into, value) in vector[b * BLOCK..].iter_mut().zip(chunk) {
-                *into = *value;
-            }
-        }
-    }
-}
-
-#[inline(always)]
-fn multiply(block: &Block, x: &[f64; BLOCK]) -> [f64; BLOCK] {
-    std::array::from_fn(|r| {
-        (block[0][r] * x[0] + block[1][r] * x[1]) + (block[2][r] * x[2] + block[3][r] * x[3])
-    })
-}
-
-#[inline(always)]
-fn subtract_product(sum: &mut [f64; BLOCK], block: &Block, x: &[f64; BLOCK]) {
-    let product = multiply(block, x);
-    for (sum, product) in sum.iter_mut().zip(product) {
-        *sum -= product;
     }
 }
 
@@ -427,7 +218,7 @@ mod tests {
     use super::super::tests::{Dice, dense, random};
     use super::*;
 
-    const SIZES: [(usize, usize); 9] = [
+    const SIZES: [(usize, usize); 11] = [
         (1, 0),
         (2, 1),
         (4, 3),
@@ -437,6 +228,8 @@ mod tests {
         (37, 8),
         (50, 13),
         (64, 16),
+        (75, 21),
+        (90, 33),
     ];
 
     #[test]
