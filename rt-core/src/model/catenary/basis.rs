@@ -8,6 +8,7 @@
 
 use super::error::CatenaryError;
 use super::linear::LinearLine;
+use super::vector::{add_scaled, dot};
 use crate::numeric::eigen::lowest_modes;
 use nalgebra::{DMatrix, SymmetricEigen};
 
@@ -180,7 +181,9 @@ fn residual(
         factor.solve_columns_in_place(&mut columns);
         for (i, (column, row)) in columns.chunks_exact(n).zip(some).enumerate() {
             let r = batch * 16 + i;
-            let Some(dof) = row else { continue };
+            if row.is_none() {
+                continue;
+            }
             let own = &contact[r * count..(r + 1) * count];
             for ((s, v), w) in scaled.iter_mut().zip(own).zip(&inverse) {
                 *s = v * w;
@@ -200,7 +203,6 @@ fn residual(
                     }
                 }
             }
-            debug_assert!(*dof < n);
         }
     }
     Ok(out)
@@ -219,25 +221,4 @@ pub fn quadratic(triangle: &[f64; 10], weights: &[f64; 4]) -> f64 {
         }
     }
     sum
-}
-
-/// Σ aᵢ bᵢ with eight partial sums, which vectorises.
-#[inline]
-pub fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut sums = [0.0; 8];
-    let (a8, b8) = (a.chunks_exact(8), b.chunks_exact(8));
-    let rest: f64 = a8.remainder().iter().zip(b8.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in a8.zip(b8) {
-        for i in 0..8 {
-            sums[i] += a[i] * b[i];
-        }
-    }
-    sums.iter().sum::<f64>() + rest
-}
-
-#[inline]
-fn add_scaled(to: &mut [f64], factor: f64, source: &[f64]) {
-    for (t, s) in to.iter_mut().zip(source) {
-        *t += factor * s;
-    }
 }

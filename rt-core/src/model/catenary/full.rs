@@ -66,7 +66,7 @@ pub struct FullWire {
     v: Vec<f64>,
     a: Vec<f64>,
     free: Vec<f64>,
-    work: [Vec<f64>; 2],
+    work: Vec<f64>,
     point: ContactPoint,
     /// K_itc⁻¹ Nᵀ; zero outside of `touched`.
     lifted: Vec<f64>,
@@ -75,15 +75,16 @@ pub struct FullWire {
     near: (usize, usize),
 }
 
-/// K_itc = 4/Δt² M + 2/Δt (α M + β K) + K.
-pub fn effective_stiffness(line: &LinearLine, newmark: &Newmark) -> SymBanded {
+/// a and b of K_itc = 4/Δt² M + 2/Δt (α M + β K) + K = a M + b K.
+fn effective_factors(line: &LinearLine, newmark: &Newmark) -> (f64, f64) {
     let d = &line.damping;
-    SymBanded::linear_combination(
-        newmark.accel + newmark.rate * d.alpha_per_s,
-        &line.mass,
-        1.0 + newmark.rate * d.beta_s,
-        &line.stiffness,
-    )
+    (newmark.accel + newmark.rate * d.alpha_per_s, 1.0 + newmark.rate * d.beta_s)
+}
+
+/// K_itc of a line for a step.
+pub fn effective_stiffness(line: &LinearLine, newmark: &Newmark) -> SymBanded {
+    let (a, b) = effective_factors(line, newmark);
+    SymBanded::linear_combination(a, &line.mass, b, &line.stiffness)
 }
 
 impl FullWire {
@@ -155,7 +156,7 @@ impl FullWire {
             v: vec![0.0; n],
             a: vec![0.0; n],
             free: vec![0.0; n],
-            work: [vec![0.0; n], vec![0.0; n]],
+            work: vec![0.0; n],
             point: line.contact_point(0.0),
             lifted: vec![0.0; n],
             touched: (0, 0),
@@ -187,27 +188,31 @@ impl FullWire {
     }
 
     /// u at zero force and without corrections.
+    ///
+    /// With K_itc = a M + b K the stiffness-proportional damping needs no product with K:
+    /// K_itc⁻¹ β K q = β/b (q − a K_itc⁻¹ M q).
     fn solve_free(&mut self) {
         let (nm, d) = (self.newmark, self.line.damping);
-        let [by_mass, by_stiffness] = &mut self.work;
+        let (a, b) = effective_factors(&self.line, &nm);
+        let share = d.beta_s / b;
+        let by_q = d.alpha_per_s - share * a;
+        // p + by_q q, written out by u, u̇, ü.
+        let (by_u, by_v) = (nm.accel + by_q * nm.rate, nm.jump + by_q);
         let motion = self.u.iter().zip(&self.v).zip(&self.a);
-        for (((u, v), a), (m, k)) in motion.zip(by_mass.iter_mut().zip(by_stiffness.iter_mut())) {
-            let q = nm.rate * u + v;
-            *m = nm.accel * u + nm.jump * v + a + d.alpha_per_s * q;
-            *k = d.beta_s * q;
+        for (((u, v), a), w) in motion.zip(self.work.iter_mut()) {
+            *w = by_u * u + by_v * v + a;
         }
-        self.line.mass.mul_vec(&self.work[0], &mut self.free);
-        if d.beta_s != 0.0 {
-            let [product, by_stiffness] = &mut self.work;
-            self.line.stiffness.mul_vec(by_stiffness, product);
-            for (f, p) in self.free.iter_mut().zip(product) {
-                *f += *p;
-            }
-        }
+        self.line.mass.mul_vec(&self.work, &mut self.free);
         for &(dof, force) in &self.rest_load {
             self.free[dof] += force;
         }
         self.factor.solve_in_place(&mut self.free);
+        if share != 0.0 {
+            let motion = self.u.iter().zip(&self.v);
+            for ((u, v), f) in motion.zip(self.free.iter_mut()) {
+                *f += share * (nm.rate * u + v);
+            }
+        }
     }
 
     /// K_itc⁻¹ Nᵀ from the stored columns.

@@ -8,11 +8,12 @@ use super::basis::{ModalBasis, quadratic};
 use super::error::CatenaryError;
 use super::linear::LinearLine;
 use super::slack::Slackening;
+use super::vector::{dot, two_dots};
 use super::wire::{ElasticContact, Newmark, Prediction, Response, WireModel, WireState};
 use std::sync::Arc;
 
 /// Droppers up to this distance from the contact are looked at in every step, in m.
-const NEAR_M: f64 = 150.0;
+const NEAR_M: f64 = 100.0;
 /// So are those whose predicted tension is below this part of that at rest.
 const LIGHT: f64 = 0.5;
 /// All others are looked at once in so many steps.
@@ -184,25 +185,6 @@ impl ModalWire {
     }
 }
 
-/// Σ aᵢ xᵢ and Σ aᵢ yᵢ in one pass over a.
-#[inline]
-fn two_dots(a: &[f64], x: &[f64], y: &[f64]) -> (f64, f64) {
-    let (mut sx, mut sy) = ([0.0; 8], [0.0; 8]);
-    let (a8, x8, y8) = (a.chunks_exact(8), x.chunks_exact(8), y.chunks_exact(8));
-    let (mut rx, mut ry) = (0.0, 0.0);
-    for ((a, x), y) in a8.remainder().iter().zip(x8.remainder()).zip(y8.remainder()) {
-        rx += a * x;
-        ry += a * y;
-    }
-    for ((a, x), y) in a8.zip(x8).zip(y8) {
-        for i in 0..8 {
-            sx[i] += a[i] * x[i];
-            sy[i] += a[i] * y[i];
-        }
-    }
-    (sx.iter().sum::<f64>() + rx, sy.iter().sum::<f64>() + ry)
-}
-
 impl WireModel for ModalWire {
     fn dt(&self) -> f64 {
         self.newmark.dt
@@ -275,7 +257,7 @@ impl WireModel for ModalWire {
 
     fn rise(&self, x: f64) -> f64 {
         let point = self.line.contact_point(x);
-        let value = |station, slope| super::basis::dot(self.contact_row(station, slope), &self.q);
+        let value = |station, slope| dot(self.contact_row(station, slope), &self.q);
         let w = &point.weights;
         let s = point.station;
         // At a support only the height counts; its slope's row need not be read.
