@@ -193,11 +193,8 @@ fn residual(
                 let exact = rows[other].map_or(0.0, |d| column[d]);
                 let held = dot(&scaled, &contact[other * count..(other + 1) * count]);
                 let left = if rows[other].is_some() { exact - held } else { 0.0 };
-                for first in [r / 2, (r / 2).wrapping_sub(1)] {
-                    let (Some(a), Some(b)) = (r.checked_sub(2 * first), other.checked_sub(2 * first))
-                    else {
-                        continue;
-                    };
+                for first in (r / 2).saturating_sub(1)..=r / 2 {
+                    let (a, b) = (r - 2 * first, other - 2 * first);
                     if b < 4 && first < out.len() {
                         out[first][TRIANGLE[a][b]] = left;
                     }
