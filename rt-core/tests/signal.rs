@@ -6,7 +6,7 @@ use rt_core::signal::butterworth::low_pass;
 use rt_core::signal::error_index::error_index_percent;
 use rt_core::signal::filter::CausalFilter;
 use rt_core::signal::statistics::ForceStatistics;
-use support::{Reference, largest_difference};
+use support::Reference;
 
 const DESIGNS: [(usize, f64); 8] = [
     (1, 20.0),
@@ -89,4 +89,13 @@ fn statistics_and_error_index_are_numpys() {
     assert!((loss - expected).abs() < 1e-12, "{loss} {expected}");
     let index = error_index_percent(record, reference.row("zero_phase_4_20")).unwrap();
     assert!((index - reference.row("error_index")[0]).abs() < 1e-11);
+}
+
+/// Largest difference of two records of the same length.
+fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    a.iter()
+        .zip(b)
+        .map(|(a, b)| (a - b).abs())
+        .fold(0.0, |m, d| if d > m || d.is_nan() { d } else { m })
 }

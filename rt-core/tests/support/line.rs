@@ -1,5 +1,10 @@
 //! A chain of equal spans: two tensioned wires with droppers, as a catenary has.
 
+#![allow(
+    clippy::expect_used,
+    reason = "places are inside the band by construction"
+)]
+
 use rt_core::numeric::banded::SymBanded;
 
 /// A tensioned Euler–Bernoulli wire.

@@ -38,12 +38,3 @@ impl Reference {
             .unwrap_or_else(|| panic!("no row '{name}' in the reference data"))
     }
 }
-
-/// Largest difference of two records of the same length.
-pub fn largest_difference(a: &[f64], b: &[f64]) -> f64 {
-    assert_eq!(a.len(), b.len());
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| (a - b).abs())
-        .fold(0.0, |m, d| if d > m || d.is_nan() { d } else { m })
-}

@@ -2,14 +2,21 @@
 //!
 //! Rows are taken in pieces that stay in the first cache while all columns pass by.
 
+use std::ops::Range;
+
 /// Rows of a piece: a few columns of it fill half of a usual first-level cache.
 const PIECE: usize = 512;
 
 /// Pieces of rows of `n`.
-fn pieces(n: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+fn pieces(n: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n)
         .step_by(PIECE)
         .map(move |start| start..n.min(start + PIECE))
+}
+
+/// Column `i` of a tall matrix, a piece of its rows.
+fn piece<'a>(matrix: &'a [f64], n: usize, i: usize, rows: &Range<usize>) -> &'a [f64] {
+    &matrix[i * n..(i + 1) * n][rows.clone()]
 }
 
 /// C = Vᵀ Z; entry (k, q) at k + q·d, d being the number of columns of V.
@@ -18,18 +25,21 @@ pub(super) fn transpose_times(n: usize, v: &[f64], z: &[f64], c: &mut Vec<f64>) 
     c.clear();
     c.resize(d * p, 0.0);
     for rows in pieces(n) {
-        for first in (0..p).step_by(4) {
-            let of = |q: usize| &z[q * n..(q + 1) * n][rows.clone()];
-            for (k, column) in v.chunks_exact(n).enumerate() {
-                let column = &column[rows.clone()];
-                if first + 4 <= p {
-                    let right = [of(first), of(first + 1), of(first + 2), of(first + 3)];
-                    for (q, sum) in dots(column, right).into_iter().enumerate() {
-                        c[k + (first + q) * d] += sum;
-                    }
-                } else {
-                    for q in first..p {
-                        c[k + q * d] += dots(column, [of(q)])[0];
+        for k in (0..d).step_by(2) {
+            // Two columns by two: each number loaded serves twice. The odd last one serves alone.
+            let (v0, v1) = (
+                piece(v, n, k, &rows),
+                piece(v, n, (k + 1).min(d - 1), &rows),
+            );
+            for q in (0..p).step_by(2) {
+                let (z0, z1) = (
+                    piece(z, n, q, &rows),
+                    piece(z, n, (q + 1).min(p - 1), &rows),
+                );
+                let sums = dots([v0, v1], [z0, z1]);
+                for (q, sums) in (q..p).zip(sums) {
+                    for (k, sum) in (k..d).zip(sums) {
+                        c[k + q * d] += sum;
                     }
                 }
             }
@@ -44,8 +54,21 @@ pub(super) fn subtract_product(n: usize, v: &[f64], c: &[f64], w: &mut [f64]) {
         return;
     }
     for rows in pieces(n) {
-        for (w, c) in w.chunks_exact_mut(n).zip(c.chunks_exact(d)) {
-            subtract_combination(n, v, rows.clone(), c, &mut w[rows.clone()]);
+        for k in (0..d - d % 4).step_by(4) {
+            let of = |i: usize| piece(v, n, k + i, &rows);
+            let (v0, v1, v2, v3) = (of(0), of(1), of(2), of(3));
+            for (w, c) in w.chunks_exact_mut(n).zip(c.chunks_exact(d)) {
+                let (c0, c1, c2, c3) = (c[k], c[k + 1], c[k + 2], c[k + 3]);
+                let w = &mut w[rows.clone()];
+                for ((((w, a), b), e), f) in w.iter_mut().zip(v0).zip(v1).zip(v2).zip(v3) {
+                    *w -= (a * c0 + b * c1) + (e * c2 + f * c3);
+                }
+            }
+        }
+        for k in d - d % 4..d {
+            for (w, c) in w.chunks_exact_mut(n).zip(c.chunks_exact(d)) {
+                subtract_multiple(c[k], piece(v, n, k, &rows), &mut w[rows.clone()]);
+            }
         }
     }
 }
@@ -60,54 +83,34 @@ pub(super) fn product(n: usize, v: &[f64], c: &[f64]) -> Vec<f64> {
     w
 }
 
-/// w −= Σ_k v_k c_k over a piece of rows, four columns at a time.
-fn subtract_combination(
-    n: usize,
-    v: &[f64],
-    rows: std::ops::Range<usize>,
-    c: &[f64],
-    w: &mut [f64],
-) {
-    let of = |k: usize| &v[k * n..(k + 1) * n][rows.clone()];
-    let d = c.len();
-    for k in (0..d - d % 4).step_by(4) {
-        let (v0, v1, v2, v3) = (of(k), of(k + 1), of(k + 2), of(k + 3));
-        let (c0, c1, c2, c3) = (c[k], c[k + 1], c[k + 2], c[k + 3]);
-        for ((((w, a), b), e), f) in w.iter_mut().zip(v0).zip(v1).zip(v2).zip(v3) {
-            *w -= (a * c0 + b * c1) + (e * c2 + f * c3);
-        }
-    }
-    for k in d - d % 4..d {
-        for (w, a) in w.iter_mut().zip(of(k)) {
-            *w -= a * c[k];
-        }
-    }
-}
-
-/// Scalar products of one vector with several, four partial sums each.
+/// Scalar products of some vectors with some others, four partial sums each; [other][one].
 #[inline(always)]
-fn dots<const COUNT: usize>(a: &[f64], b: [&[f64]; COUNT]) -> [f64; COUNT] {
-    let (a_chunks, a_rest) = a.as_chunks::<4>();
-    let b_chunks = b.map(|b| &b.as_chunks::<4>().0[..a_chunks.len()]);
-    let mut sums = [[0.0; 4]; COUNT];
-    for (i, a) in a_chunks.iter().enumerate() {
-        for (sum, b) in sums.iter_mut().zip(&b_chunks) {
-            for r in 0..4 {
-                sum[r] += a[r] * b[i][r];
+fn dots<const A: usize, const B: usize>(a: [&[f64]; A], b: [&[f64]; B]) -> [[f64; A]; B] {
+    let count = a.first().map_or(0, |a| a.len() / 4);
+    let a_chunks = a.map(|a| &a.as_chunks::<4>().0[..count]);
+    let b_chunks = b.map(|b| &b.as_chunks::<4>().0[..count]);
+    let mut sums = [[[0.0; 4]; A]; B];
+    for i in 0..count {
+        for q in 0..B {
+            for k in 0..A {
+                for r in 0..4 {
+                    sums[q][k][r] += a_chunks[k][i][r] * b_chunks[q][i][r];
+                }
             }
         }
     }
-    let start = a_chunks.len() * 4;
     std::array::from_fn(|q| {
-        let [s0, s1, s2, s3] = sums[q];
-        let rest: f64 = a_rest.iter().zip(&b[q][start..]).map(|(a, b)| a * b).sum();
-        (s0 + s1) + (s2 + s3) + rest
+        std::array::from_fn(|k| {
+            let [s0, s1, s2, s3] = sums[q][k];
+            let rest = a[k][count * 4..].iter().zip(&b[q][count * 4..]);
+            (s0 + s1) + (s2 + s3) + rest.map(|(a, b)| a * b).sum::<f64>()
+        })
     })
 }
 
 /// Scalar product.
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
-    dots(a, [b])[0]
+    dots([a], [b])[0][0]
 }
 
 /// y −= factor · x.

@@ -14,7 +14,7 @@ use super::slices::Slice;
 use nalgebra::DMatrix;
 
 /// Columns of a block: copies of an eigenvalue that one block sees at once; more come by growth.
-const BLOCK: usize = 4;
+const BLOCK: usize = 2;
 
 /// A Ritz pair counts when its residual is below this share of |θ|.
 const TOLERANCE: f64 = 1e-12;
@@ -39,7 +39,7 @@ pub(super) fn solve_slice(
     let mut basis = Basis::new(mass, shifted);
     let limit = mass.order().min(12 * slice.count + 400);
     // About this many vectors are needed; looking earlier is lost work.
-    let mut next_look = (2 * slice.count + 10 * BLOCK).min(limit);
+    let mut next_look = (2 * slice.count + 24).min(limit);
     let mut found = 0;
     loop {
         basis.expand();
@@ -64,7 +64,7 @@ pub(super) fn solve_slice(
         }
         found = found.max(converged);
         let missing = slice.count.saturating_sub(found);
-        next_look = dimension + (missing / 2).clamp(2 * BLOCK, 8 * BLOCK);
+        next_look = dimension + (missing / 2).clamp(12, 32);
     }
 }
 
@@ -83,8 +83,8 @@ struct Basis<'a> {
     /// Finished columns, A V of which is known, then the `block` newest ones.
     v: Vec<f64>,
     block: usize,
-    /// M times the newest block.
-    mass_times_newest: Vec<f64>,
+    /// M times the last two blocks.
+    mass_times_recent: Vec<f64>,
     /// Columns of VᵀMAV, as long as the basis was then.
     t: Vec<Vec<f64>>,
     /// Columns of R of the last expansion and the number of columns of Q.
@@ -101,7 +101,7 @@ impl<'a> Basis<'a> {
             n: mass.order(),
             v: Vec::new(),
             block: 0,
-            mass_times_newest: Vec::new(),
+            mass_times_recent: Vec::new(),
             t: Vec::new(),
             r: Vec::new(),
             q: 0,
@@ -129,64 +129,72 @@ impl<'a> Basis<'a> {
         }
         // One solve damps what is far from the shift.
         self.shifted.solve_columns_in_place(&mut w);
-        let orthonormal = self.orthonormalise(w);
-        self.block += orthonormal.z.len() / self.n;
-        self.v.extend_from_slice(&orthonormal.w);
-        self.mass_times_newest.extend_from_slice(&orthonormal.z);
+        let z = self.mass_times(&w);
+        let mut c = Vec::new();
+        transpose_times(self.n, &self.v, &z, &mut c);
+        subtract_product(self.n, &self.v, &c, &mut w);
+        let new = self.orthonormalise(w, &[]);
+        self.block += new.z.len() / self.n;
+        self.v.extend_from_slice(&new.w);
+        self.mass_times_recent.extend_from_slice(&new.z);
     }
 
     /// Applies A to the newest block; what is new of the image becomes the next block.
     fn expand(&mut self) {
-        let block = self.block;
-        let mut w = std::mem::take(&mut self.mass_times_newest);
+        let newest = self.mass_times_recent.len() - self.block * self.n;
+        let mut w = self.mass_times_recent[newest..].to_vec();
         self.shifted.solve_columns_in_place(&mut w);
-        let orthonormal = self.orthonormalise(w);
-        self.t.extend(orthonormal.c);
-        self.r = orthonormal.r;
-        self.q = orthonormal.z.len() / self.n;
-        debug_assert_eq!(self.r.len(), block);
+        let new = self.orthonormalise(w, &self.mass_times_recent);
+        self.t.extend(new.c);
+        self.r = new.r;
+        self.q = new.z.len() / self.n;
         self.block = self.q;
-        self.v.extend_from_slice(&orthonormal.w);
-        self.mass_times_newest = orthonormal.z;
+        self.v.extend_from_slice(&new.w);
+        self.mass_times_recent.drain(..newest);
+        self.mass_times_recent.extend_from_slice(&new.z);
     }
 
-    /// W = V C + Q R with [V Q] M-orthonormal: projection and Gram–Schmidt, both twice, which is
-    /// enough for full precision.
-    fn orthonormalise(&self, mut w: Vec<f64>) -> Orthonormal {
+    /// W = V C + Q R with [V Q] M-orthonormal; `recent` is M times the last columns of V.
+    ///
+    /// Without rounding an image has parts along the last two blocks only: these are taken off
+    /// first, which leaves so little along the others that one pass over all suffices.
+    fn orthonormalise(&self, mut w: Vec<f64>, recent: &[f64]) -> Orthonormal {
         let n = self.n;
         let d = self.v.len() / n;
+        let local = recent.len() / n;
+        let mut c1 = Vec::new();
+        transpose_times(n, recent, &w, &mut c1);
+        subtract_product(n, &self.v[(d - local) * n..], &c1, &mut w);
         let mut z = self.mass_times(&w);
-        let scales: Vec<f64> = w
-            .chunks_exact(n)
-            .zip(z.chunks_exact(n))
-            .map(|(w, z)| dot(w, z).max(0.0).sqrt())
+        let lengths: Vec<f64> = (0..w.len() / n)
+            .map(|q| {
+                let rest = dot(&w[q * n..(q + 1) * n], &z[q * n..(q + 1) * n]);
+                let taken = &c1[q * local..(q + 1) * local];
+                (rest.max(0.0) + dot(taken, taken)).sqrt()
+            })
             .collect();
-        let mut c = Vec::new();
-        transpose_times(n, &self.v, &z, &mut c);
-        subtract_product(n, &self.v, &c, &mut w);
-        z = self.mass_times(&w);
-        let r1 = gram_schmidt(n, &mut w, &mut z, &scales);
+        let r1 = gram_schmidt(n, &mut w, &mut z, &lengths);
         let mut c2 = Vec::new();
         transpose_times(n, &self.v, &z, &mut c2);
         subtract_product(n, &self.v, &c2, &mut w);
         z = self.mass_times(&w);
         let ones = vec![1.0; w.len() / n];
         let r2 = gram_schmidt(n, &mut w, &mut z, &ones);
-        // W = V C + (V C₂ + Q R₂) R₁.
-        let columns = c.len().checked_div(d).unwrap_or(scales.len());
-        let mut total = Vec::with_capacity(columns);
-        let mut r = Vec::with_capacity(columns);
-        for (column, r1) in r1.iter().enumerate() {
-            let mut entries = c[column * d..(column + 1) * d].to_vec();
-            let mut into_q = vec![0.0; z.len() / n];
+        // W = V C₁ + (V C₂ + Q R₂) R₁.
+        let mut c = Vec::with_capacity(r1.len());
+        let mut r = Vec::with_capacity(r1.len());
+        for (q, r1) in r1.iter().enumerate() {
+            let mut along_v = vec![0.0; d];
+            along_v[d - local..].copy_from_slice(&c1[q * local..(q + 1) * local]);
+            let mut along_q = vec![0.0; z.len() / n];
             for (i, factor) in r1.iter().enumerate() {
-                subtract_multiple(-factor, &c2[i * d..(i + 1) * d], &mut entries);
-                subtract_multiple(-factor, &r2[i], &mut into_q);
+                subtract_multiple(-factor, &c2[i * d..(i + 1) * d], &mut along_v);
+                subtract_multiple(-factor, &r2[i], &mut along_q);
             }
-            total.push(entries);
-            r.push(into_q);
+            c.push(along_v);
+            r.push(along_q);
         }
-        Orthonormal { w, z, c: total, r }
+        Orthonormal { w, z, c, r }
     }
 
     fn mass_times(&self, w: &[f64]) -> Vec<f64> {

@@ -1,6 +1,6 @@
 //! Cutting the spectrum into slices by counting eigenvalues.
 
-use super::super::banded::{BandedLdlt, SymBanded};
+use super::super::banded::{BandedLdlt, SymBanded, ZeroPivot};
 use super::EigenError;
 
 /// Eigenvalues of a slice: fewer cost more factorisations, more cost more orthogonalisation.
@@ -40,9 +40,19 @@ impl Pencil<'_> {
 
     /// Number of eigenvalues below a shift.
     fn count_below(&self, shift: f64) -> Result<usize, EigenError> {
-        self.shifted(shift)
-            .negative_eigenvalues()
-            .map_err(|source| EigenError::Shift { shift, source })
+        // A pivot that vanishes exactly does so no more a few roundings further.
+        let mut fault = ZeroPivot { row: 0, pivot: 0.0 };
+        for step in 0..8 {
+            let nudged = shift * (1.0 + 1e-13 * f64::from(step));
+            match self.shifted(nudged).negative_eigenvalues() {
+                Ok(count) => return Ok(count),
+                Err(source) => fault = source,
+            }
+        }
+        Err(EigenError::Shift {
+            shift,
+            source: fault,
+        })
     }
 
     /// K − σM factored, σ within the slice and off its eigenvalues.
@@ -52,26 +62,24 @@ impl Pencil<'_> {
         slice: Slice,
     ) -> Result<(f64, BandedLdlt), EigenError> {
         let width = slice.to - slice.from;
-        let mut last = None;
+        let mut best: Option<(f64, BandedLdlt)> = None;
+        let mut fault = ZeroPivot { row: 0, pivot: 0.0 };
         for step in [0.0, 0.037, -0.041, 0.083, -0.089, 0.131, -0.137] {
             let shift = wanted + step * width;
             match self.shifted(shift).ldlt() {
                 Ok(factor) if factor.growth() < LARGEST_GROWTH => return Ok((shift, factor)),
-                Ok(factor) => last = Some((shift, Ok(factor))),
-                Err(source) => last = last.or(Some((shift, Err(source)))),
+                // Growth everywhere: convergence will show whether the least was small enough.
+                Ok(factor) => match &best {
+                    Some((_, other)) if other.growth() <= factor.growth() => (),
+                    _ => best = Some((shift, factor)),
+                },
+                Err(source) => fault = source,
             }
         }
-        match last {
-            // Growth everywhere: residuals decide whether it was good enough.
-            Some((shift, Ok(factor))) => Ok((shift, factor)),
-            Some((shift, Err(source))) => Err(EigenError::Shift { shift, source }),
-            None => Err(EigenError::Incomplete {
-                from: slice.from,
-                to: slice.to,
-                expected: slice.count,
-                found: 0,
-            }),
-        }
+        best.ok_or(EigenError::Shift {
+            shift: wanted,
+            source: fault,
+        })
     }
 
     /// A border near `wanted` with clearance on both sides, and the number of eigenvalues below.
@@ -115,23 +123,32 @@ pub(super) fn cut(pencil: &Pencil, count: usize) -> Result<Vec<Slice>, EigenErro
             ahead.pop();
         }
     }
-    let pairs = borders.iter().zip(borders.iter().skip(1));
-    Ok(pairs
-        .map(|((from, below_from), (to, below_to))| Slice {
-            from: *from,
-            to: *to,
-            count: below_to - below_from,
-        })
-        .filter(|slice| slice.count > 0)
-        .collect())
+    Ok(merged(&borders))
+}
+
+/// Slices between borders, small neighbours put together.
+fn merged(borders: &[(f64, usize)]) -> Vec<Slice> {
+    let mut slices: Vec<Slice> = Vec::new();
+    for (&(from, below_from), &(to, below_to)) in borders.iter().zip(borders.iter().skip(1)) {
+        let count = below_to - below_from;
+        match slices.last_mut() {
+            Some(last) if last.count + count <= PER_SLICE => {
+                last.to = to;
+                last.count += count;
+            }
+            _ => slices.push(Slice { from, to, count }),
+        }
+    }
+    slices.retain(|slice| slice.count > 0);
+    slices
 }
 
 /// A border with at least `count` eigenvalues below, but not many more.
 fn top_border(pencil: &Pencil, count: usize) -> Result<(f64, usize), EigenError> {
     let diagonal = |i: usize| pencil.stiffness.get(i, i) / pencil.mass.get(i, i);
     let order = pencil.stiffness.order();
-    // Rayleigh quotient of a unit vector: no eigenvalue can be above the largest by more than
-    // the bandwidth makes of it; doubling finds the end quickly from anywhere.
+    // The Rayleigh quotient of a unit vector lies within the spectrum: a start of the right
+    // magnitude, from which doubling finds the end.
     let mut high = (0..order).map(diagonal).fold(f64::INFINITY, f64::min);
     let mut low = 0.0;
     let mut below_high = pencil.count_below(high)?;
