@@ -8,7 +8,8 @@ use rt_core::model::catenary::line::{InstallationErrors, LengthError};
 use rt_core::model::catenary::simulate::{CONTACT_STIFFNESS, RAMP_M};
 use rt_core::model::catenary::wire::ElasticContact;
 use rt_core::model::catenary::{
-    CatenaryError, Coupling, FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire, Run, WireModel,
+    CatenaryError, Coupling, FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire, Run,
+    WireModel,
 };
 use rt_core::numeric::banded::SymBanded;
 use rt_core::numeric::eigen::lowest_modes;
@@ -55,7 +56,12 @@ struct BruteForce {
 }
 
 impl BruteForce {
-    fn new(line: Arc<LinearLine>, p: &rt_core::model::pantograph::Pantograph, uplift: f64, dt: f64) -> Self {
+    fn new(
+        line: Arc<LinearLine>,
+        p: &rt_core::model::pantograph::Pantograph,
+        uplift: f64,
+        dt: f64,
+    ) -> Self {
         let (n, chain) = (line.dofs(), p.matrices());
         let all = n + chain.mass.nrows();
         let join = |wire: DMatrix<f64>, lower: &DMatrix<f64>| {
@@ -73,7 +79,11 @@ impl BruteForce {
             damping: join(c, &chain.damping),
             stiffness: join(k, &chain.stiffness),
             load,
-            motion: [DVector::zeros(all), DVector::zeros(all), DVector::zeros(all)],
+            motion: [
+                DVector::zeros(all),
+                DVector::zeros(all),
+                DVector::zeros(all),
+            ],
             slack: vec![false; line.droppers.len()],
             contact: true,
             dt,
@@ -94,11 +104,20 @@ impl BruteForce {
         let kc = CONTACT_STIFFNESS;
         for _ in 0..100 {
             let (mut k, mut f) = (base.clone(), rhs.clone());
-            for (d, _) in self.line.droppers.iter().zip(&self.slack).filter(|(_, s)| **s) {
+            for (d, _) in self
+                .line
+                .droppers
+                .iter()
+                .zip(&self.slack)
+                .filter(|(_, s)| **s)
+            {
                 // Its spring is gone; so is the static pull that the weights balanced.
-                for (i, j, sign) in
-                    [(d.top, d.top, 1.0), (d.bottom, d.bottom, 1.0), (d.top, d.bottom, -1.0), (d.bottom, d.top, -1.0)]
-                {
+                for (i, j, sign) in [
+                    (d.top, d.top, 1.0),
+                    (d.bottom, d.bottom, 1.0),
+                    (d.top, d.bottom, -1.0),
+                    (d.bottom, d.top, -1.0),
+                ] {
                     k[(i, j)] -= sign * d.stiffness;
                 }
                 f[d.top] += d.rest;
@@ -145,7 +164,11 @@ fn follow_by_brute_force(design: &Line, uplift: f64) -> (usize, usize) {
     let model = linear(design, 4.0);
     let p = pantograph("en50318-2002");
     let dt = 1e-3;
-    let run = Run { speed_kmh: 360.0, uplift_n: uplift, ..heavy_run(&model) };
+    let run = Run {
+        speed_kmh: 360.0,
+        uplift_n: uplift,
+        ..heavy_run(&model)
+    };
     let mut wire = FullWire::new(model.clone(), dt).unwrap();
     let series = run.simulate(&model, &mut wire, &p, &mut |_| ()).unwrap();
 
@@ -154,12 +177,18 @@ fn follow_by_brute_force(design: &Line, uplift: f64) -> (usize, usize) {
     let mut k = p.matrices().stiffness;
     k[(0, 0)] += CONTACT_STIFFNESS;
     let f = DVector::from_vec(vec![CONTACT_STIFFNESS * model.rest_height(0.0), uplift]);
-    brute.motion[0].rows_mut(model.dofs(), 2).copy_from(&k.lu().solve(&f).unwrap());
+    brute.motion[0]
+        .rows_mut(model.dofs(), 2)
+        .copy_from(&k.lu().solve(&f).unwrap());
     let (mut most_slack, mut lost) = (0, 0);
     for (i, &x) in series.x.iter().enumerate() {
         let (force, slack) = brute.step(x, (x / RAMP_M).min(1.0));
         within(series.force[i], force, 1e-5, &format!("force at {x} m"));
-        assert_eq!(usize::from(series.slack[i]), slack, "slack droppers at {x} m");
+        assert_eq!(
+            usize::from(series.slack[i]),
+            slack,
+            "slack droppers at {x} m"
+        );
         most_slack = most_slack.max(slack);
         lost += usize::from(force == 0.0);
     }
@@ -176,7 +205,14 @@ fn the_reference_solver_equals_reassembly_by_brute_force() {
     assert!(slack >= 4, "several droppers slack at once: {slack}");
     // A soft uplift and a wire with hard corners make the head jump.
     let mut cornered = small();
-    for d in cornered.spans.get_mut("s").unwrap().droppers.iter_mut().step_by(2) {
+    for d in cornered
+        .spans
+        .get_mut("s")
+        .unwrap()
+        .droppers
+        .iter_mut()
+        .step_by(2)
+    {
         d.presag_m = 0.008;
     }
     let (_, lost) = follow_by_brute_force(&cornered, 30.0);
@@ -184,7 +220,12 @@ fn the_reference_solver_equals_reassembly_by_brute_force() {
 }
 
 /// Classical Runge–Kutta steps of M ü + C u̇ + K u = N(x(t))ᵀ F(t), much finer than the step tested.
-fn by_runge_kutta(model: &LinearLine, seconds: f64, force: impl Fn(f64) -> f64, place: impl Fn(f64) -> f64) -> Vec<f64> {
+fn by_runge_kutta(
+    model: &LinearLine,
+    seconds: f64,
+    force: impl Fn(f64) -> f64,
+    place: impl Fn(f64) -> f64,
+) -> Vec<f64> {
     let n = model.dofs();
     let (k, m) = (dense(&model.stiffness), dense(&model.mass));
     let c = &m * model.damping.alpha_per_s + &k * model.damping.beta_s;
@@ -235,13 +276,22 @@ fn halving_the_step_quarters_the_error() {
             wire.commit();
             assert_eq!(wire.slack_droppers(), 0);
         }
-        let difference = wire.motion().0.iter().zip(&exact).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let difference = wire
+            .motion()
+            .0
+            .iter()
+            .zip(&exact)
+            .map(|(a, b)| (a - b).powi(2))
+            .sum::<f64>();
         (difference / exact.iter().map(|b| b * b).sum::<f64>()).sqrt()
     };
     let errors = [4e-3, 2e-3, 1e-3].map(error);
     assert!(errors[2] < 2e-3, "{errors:?}");
     for pair in errors.windows(2) {
-        assert!(pair[0] / pair[1] > 3.4 && pair[0] / pair[1] < 4.6, "{errors:?}");
+        assert!(
+            pair[0] / pair[1] > 3.4 && pair[0] / pair[1] < 4.6,
+            "{errors:?}"
+        );
     }
 }
 
@@ -256,7 +306,11 @@ fn without_damping_energy_stays() {
         wire.predict(55.0);
         wire.respond(force);
         wire.commit();
-        assert_eq!(wire.slack_droppers(), 0, "small enough to keep all droppers tight");
+        assert_eq!(
+            wire.slack_droppers(),
+            0,
+            "small enough to keep all droppers tight"
+        );
         let (u, v, _) = wire.motion();
         let mut product = vec![0.0; u.len()];
         let mut energy = 0.0;
@@ -291,7 +345,9 @@ fn heavy_run(model: &LinearLine) -> Run {
     Run {
         speed_kmh: 250.0,
         uplift_n: 350.0,
-        coupling: Coupling::Implicit { stiffness: CONTACT_STIFFNESS },
+        coupling: Coupling::Implicit {
+            stiffness: CONTACT_STIFFNESS,
+        },
         start_span: 1,
         spans: (1, n),
     }
@@ -301,14 +357,25 @@ fn heavy_run(model: &LinearLine) -> Run {
 fn with_all_modes_the_modal_model_is_the_full_one() {
     // With a dropper slack at rest, so that this case is covered too.
     let mut design = small();
-    design.installation_errors =
-        InstallationErrors::Given(vec![LengthError { span: 3, dropper: 3, too_long_m: 0.15 }]);
+    design.installation_errors = InstallationErrors::Given(vec![LengthError {
+        span: 3,
+        dropper: 3,
+        too_long_m: 0.15,
+    }]);
     let model = linear(&design, 2.0);
     assert!(model.droppers[10].rest < 0.0);
     let p = pantograph("en50318-2002");
     let run = heavy_run(&model);
     let mut full = FullWire::new(model.clone(), 2e-3).unwrap();
-    let mut all = modal(&model, model.dofs(), 2e-3, ModalOptions { residual: false, watch_all: true });
+    let mut all = modal(
+        &model,
+        model.dofs(),
+        2e-3,
+        ModalOptions {
+            residual: false,
+            watch_all: true,
+        },
+    );
     let a = run.simulate(&model, &mut full, &p, &mut |_| ()).unwrap();
     let b = run.simulate(&model, &mut all, &p, &mut |_| ()).unwrap();
     assert_eq!(a.slack, b.slack);
@@ -326,8 +393,11 @@ fn with_all_modes_the_modal_model_is_the_full_one() {
 #[test]
 fn at_rest_nothing_moves_even_with_slack_droppers() {
     let mut design = small();
-    design.installation_errors =
-        InstallationErrors::Given(vec![LengthError { span: 2, dropper: 2, too_long_m: 0.15 }]);
+    design.installation_errors = InstallationErrors::Given(vec![LengthError {
+        span: 2,
+        dropper: 2,
+        too_long_m: 0.15,
+    }]);
     let model = linear(&design, 2.0);
     let mut full = FullWire::new(model.clone(), 2e-3).unwrap();
     let mut reduced = modal(&model, 40, 2e-3, ModalOptions::default());
@@ -353,7 +423,9 @@ fn attachment_vectors_give_slack_droppers_something_to_act_on() {
     let stiff = |w2: f64| 4.0 / dt / dt + 2.0 / dt * (d.alpha_per_s + d.beta_s * w2) + w2;
     let n = basis.len();
     let held = |j: usize, count: usize| -> f64 {
-        (0..count).map(|m| basis.droppers[j * n + m].powi(2) / stiff(basis.omega2[m])).sum()
+        (0..count)
+            .map(|m| basis.droppers[j * n + m].powi(2) / stiff(basis.omega2[m]))
+            .sum()
     };
     let full = FullWire::new(model.clone(), dt).unwrap();
     let j = 40;
@@ -371,14 +443,24 @@ fn attachment_vectors_give_slack_droppers_something_to_act_on() {
     assert_eq!(full.unknowns(), model.dofs());
     let (plain, attached) = (held(j, basis.modes) / exact, held(j, n) / exact);
     assert!(plain < 0.05, "modes alone hold {plain} of it");
-    assert!(attached > 0.3 && attached <= 1.0 + 1e-9, "with attachment vectors {attached}");
+    assert!(
+        attached > 0.3 && attached <= 1.0 + 1e-9,
+        "with attachment vectors {attached}"
+    );
     // Statically it is all there: K⁻¹B is in the span of the basis.
-    let statically: f64 = (0..n).map(|m| basis.droppers[j * n + m].powi(2) / basis.omega2[m]).sum();
+    let statically: f64 = (0..n)
+        .map(|m| basis.droppers[j * n + m].powi(2) / basis.omega2[m])
+        .sum();
     let mut u = vec![0.0; model.dofs()];
     u[model.droppers[j].top] = 1.0;
     u[model.droppers[j].bottom] = -1.0;
     model.stiffness.cholesky().unwrap().solve_in_place(&mut u);
-    close(statically, model.stretch(j, &u), 1e-6, "static stretch of a dropper");
+    close(
+        statically,
+        model.stretch(j, &u),
+        1e-6,
+        "static stretch of a dropper",
+    );
 }
 
 #[test]
@@ -389,10 +471,15 @@ fn the_residual_compliance_makes_the_contact_wire_statically_exact() {
     for x in [1.3, 20.0, 52.7, 119.0] {
         let point = model.contact_point(x);
         let shape = |m: usize| -> f64 {
-            (0..4).map(|i| point.weights[i] * basis.contact[(2 * point.station + i) * n + m]).sum()
+            (0..4)
+                .map(|i| point.weights[i] * basis.contact[(2 * point.station + i) * n + m])
+                .sum()
         };
         let held: f64 = (0..n).map(|m| shape(m).powi(2) / basis.omega2[m]).sum();
-        let left = rt_core::model::catenary::basis::quadratic(&basis.residual[point.station], &point.weights);
+        let left = rt_core::model::catenary::basis::quadratic(
+            &basis.residual[point.station],
+            &point.weights,
+        );
         let exact = model.elasticity(&[x]).unwrap()[0];
         close(held + left, exact, 1e-7, "elasticity");
         assert!(left > 0.0);
@@ -404,9 +491,15 @@ fn looking_at_some_droppers_is_as_good_as_at_all() {
     let model = linear(&line("en50318-2002"), 2.0);
     let p = pantograph("en50318-2002");
     let basis = Arc::new(ModalBasis::build(&model, 500).unwrap());
-    let run = Run { spans: (5, 6), ..heavy_run(&model) };
+    let run = Run {
+        spans: (5, 6),
+        ..heavy_run(&model)
+    };
     let simulate = |watch_all| {
-        let options = ModalOptions { residual: true, watch_all };
+        let options = ModalOptions {
+            residual: true,
+            watch_all,
+        };
         let mut wire = ModalWire::new(model.clone(), basis.clone(), 2e-3, options).unwrap();
         run.simulate(&model, &mut wire, &p, &mut |_| ()).unwrap()
     };
@@ -454,7 +547,12 @@ fn predictions_are_exact_while_no_dropper_changes() {
             let prediction = wire.predict(60.0 + 0.1 * f64::from(k));
             for force in [50.0, 0.0, 20.0] {
                 let height = wire.respond(force);
-                within(height, prediction.height_free + prediction.compliance * force, 1e-12, "height");
+                within(
+                    height,
+                    prediction.height_free + prediction.compliance * force,
+                    1e-12,
+                    "height",
+                );
             }
             // A head that cannot yield: F (1/k + c) = head − z_f.
             let contact = ElasticContact {
@@ -464,7 +562,12 @@ fn predictions_are_exact_while_no_dropper_changes() {
                 share: 1.0,
             };
             let response = wire.respond_to(&contact);
-            close(response.force, 1e-3 / (2e-5 + prediction.compliance), 1e-9, "force");
+            close(
+                response.force,
+                1e-3 / (2e-5 + prediction.compliance),
+                1e-9,
+                "force",
+            );
             wire.respond(20.0);
             wire.commit();
         }
@@ -477,16 +580,62 @@ fn bad_runs_are_refused_with_what_is_possible() {
     let p = pantograph("en50318-2002");
     let mut wire = FullWire::new(model.clone(), 2e-3).unwrap();
     let good = heavy_run(&model);
-    let mut refused = |run: Run| run.simulate(&model, &mut wire, &p, &mut |_| ()).unwrap_err().to_string();
-    assert!(refused(Run { spans: (2, 4), ..good }).contains("spans 1 to 3"));
-    assert!(refused(Run { spans: (2, 3), start_span: 3, ..good }).contains("begins with span 3"));
-    assert!(refused(Run { speed_kmh: f64::NAN, ..good }).contains("speed"));
-    assert!(refused(Run { uplift_n: -1.0, ..good }).contains("uplift"));
-    assert!(matches!(Run::new(&model, &p, 250.0), Err(CatenaryError::TooShort(_))));
+    let mut refused = |run: Run| {
+        run.simulate(&model, &mut wire, &p, &mut |_| ())
+            .unwrap_err()
+            .to_string()
+    };
+    assert!(
+        refused(Run {
+            spans: (2, 4),
+            ..good
+        })
+        .contains("spans 1 to 3")
+    );
+    assert!(
+        refused(Run {
+            spans: (2, 3),
+            start_span: 3,
+            ..good
+        })
+        .contains("begins with span 3")
+    );
+    assert!(
+        refused(Run {
+            speed_kmh: f64::NAN,
+            ..good
+        })
+        .contains("speed")
+    );
+    assert!(
+        refused(Run {
+            uplift_n: -1.0,
+            ..good
+        })
+        .contains("uplift")
+    );
+    assert!(matches!(
+        Run::new(&model, &p, 250.0),
+        Err(CatenaryError::TooShort(_))
+    ));
     assert!(FullWire::new(model.clone(), 0.0).is_err());
     assert!(ModalBasis::build(&model, 0).is_err());
     // √(20000/1.35) m/s is 438 km/h; 90 % of it is 394.
-    let fast = Run { speed_kmh: 400.0, ..good }.simulate(&model, &mut wire, &p, &mut |_| ()).unwrap();
-    assert!(fast.warnings[0].contains("wave speed of 438 km/h"), "{:?}", fast.warnings);
-    assert!(good.simulate(&model, &mut wire, &p, &mut |_| ()).unwrap().warnings.is_empty());
+    let fast = Run {
+        speed_kmh: 400.0,
+        ..good
+    }
+    .simulate(&model, &mut wire, &p, &mut |_| ())
+    .unwrap();
+    assert!(
+        fast.warnings[0].contains("wave speed of 438 km/h"),
+        "{:?}",
+        fast.warnings
+    );
+    assert!(
+        good.simulate(&model, &mut wire, &p, &mut |_| ())
+            .unwrap()
+            .warnings
+            .is_empty()
+    );
 }

@@ -5,8 +5,8 @@ mod catenary;
 use catenary::{line, linear, pantograph, standard, within};
 use rt_core::model::catenary::line::SteadyArm;
 use rt_core::model::catenary::{
-    CatenaryError, Coupling, Filter, FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire, Reference, Report,
-    Run, WireModel,
+    CatenaryError, Coupling, Filter, FullWire, Line, LinearLine, ModalBasis, ModalOptions,
+    ModalWire, Reference, Report, Run, WireModel,
 };
 use rt_core::model::interaction_mass::MassCoupling;
 use rt_core::model::pantograph::Pantograph;
@@ -20,8 +20,15 @@ fn report(
     reference: Option<&Reference>,
 ) -> (Report, Reference) {
     let series = run.simulate(model, wire, p, &mut |_| ()).unwrap();
-    let report =
-        Report::of(model, run, &series, wire.unknowns(), Filter::default(), reference).unwrap();
+    let report = Report::of(
+        model,
+        run,
+        &series,
+        wire.unknowns(),
+        Filter::default(),
+        reference,
+    )
+    .unwrap();
     (report, Reference::from(&series))
 }
 
@@ -51,13 +58,25 @@ fn the_stitched_line_collects_current_as_published_and_the_real_time_models_foll
             assert_eq!(r.loss_pct, 0.0);
             assert_eq!(r.uplift_mm.len(), 11);
         }
-        let mass = Run { coupling: Coupling::InteractionMass(MassCoupling::table_2()), ..run };
-        for (name, wire) in [("full", &mut full as &mut dyn WireModel), ("modal", &mut modal)] {
+        let mass = Run {
+            coupling: Coupling::InteractionMass(MassCoupling::table_2()),
+            ..run
+        };
+        for (name, wire) in [
+            ("full", &mut full as &mut dyn WireModel),
+            ("modal", &mut modal),
+        ] {
             for run in [&run, &mass] {
                 let (r, _) = report(&model, run, wire, &p, Some(&reference));
                 let errors = (r.error_filtered_pct.unwrap(), r.error_raw_pct.unwrap());
-                println!("{name} {speed} km/h, {:?}: {:.2} / {:.2} %", run.coupling, errors.0, errors.1);
-                assert!(errors.0 <= 4.0 && errors.1 <= 9.0, "{name} at {speed} km/h: {errors:?} %");
+                println!(
+                    "{name} {speed} km/h, {:?}: {:.2} / {:.2} %",
+                    run.coupling, errors.0, errors.1
+                );
+                assert!(
+                    errors.0 <= 4.0 && errors.1 <= 9.0,
+                    "{name} at {speed} km/h: {errors:?} %"
+                );
             }
         }
     }
@@ -72,11 +91,20 @@ fn heavy_slackening_is_followed_in_real_time() {
     let basis = Arc::new(ModalBasis::build(&model, 1200).unwrap());
     let mut modal = ModalWire::new(model.clone(), basis, 2e-3, ModalOptions::default()).unwrap();
     for speed in [250.0, 300.0] {
-        let run = Run { uplift_n: 250.0, ..Run::new(&model, &p, speed).unwrap() };
+        let run = Run {
+            uplift_n: 250.0,
+            ..Run::new(&model, &p, speed).unwrap()
+        };
         let (r, reference) = report(&model, &run, &mut reference_wire, &p, None);
         assert!(r.max_slack >= 5, "slackening is heavy: {}", r.max_slack);
-        for (name, wire) in [("full", &mut full as &mut dyn WireModel), ("modal", &mut modal)] {
-            let error = report(&model, &run, wire, &p, Some(&reference)).0.error_filtered_pct.unwrap();
+        for (name, wire) in [
+            ("full", &mut full as &mut dyn WireModel),
+            ("modal", &mut modal),
+        ] {
+            let error = report(&model, &run, wire, &p, Some(&reference))
+                .0
+                .error_filtered_pct
+                .unwrap();
             println!("{name} {speed} km/h, 250 N: {error:.2} %");
             assert!(error <= 8.0, "{name} at {speed} km/h: {error} %");
         }
@@ -87,10 +115,15 @@ fn heavy_slackening_is_followed_in_real_time() {
 fn the_reference_model_of_en_50318_holds_every_band() {
     let (design, p) = (line("en50318-2002"), pantograph("en50318-2002"));
     let mut heard = Vec::new();
-    let validation = standard("en50318-2002").validate(&design, &p, &mut |f| heard.push(f)).unwrap();
+    let validation = standard("en50318-2002")
+        .validate(&design, &p, &mut |f| heard.push(f))
+        .unwrap();
     for case in &validation.cases {
         for b in &case.bands {
-            println!("{} km/h {}: {:.2} in {} to {}: {}", case.speed_kmh, b.name, b.value, b.low, b.high, b.held);
+            println!(
+                "{} km/h {}: {:.2} in {} to {}: {}",
+                case.speed_kmh, b.name, b.value, b.low, b.high, b.held
+            );
         }
     }
     assert!(validation.held && validation.cases.len() == 2);
@@ -104,12 +137,27 @@ fn the_bands_tell_a_wrong_model() {
     let held = |change: &dyn Fn(&mut Line)| {
         let mut design = line("en50318-2002");
         change(&mut design);
-        standard("en50318-2002").validate(&design, &p, &mut |_| ()).unwrap().held
+        standard("en50318-2002")
+            .validate(&design, &p, &mut |_| ())
+            .unwrap()
+            .held
     };
-    let stiff_arm = SteadyArm { length_m: 1.0, mass_kg: 0.0, stiffness_n_per_m: 300.0, heel_rise_m: 0.0 };
-    let arm = |l: &mut Line| l.supports.values_mut().for_each(|s| s.steady_arm = Some(stiff_arm));
+    let stiff_arm = SteadyArm {
+        length_m: 1.0,
+        mass_kg: 0.0,
+        stiffness_n_per_m: 300.0,
+        heel_rise_m: 0.0,
+    };
+    let arm = |l: &mut Line| {
+        l.supports
+            .values_mut()
+            .for_each(|s| s.steady_arm = Some(stiff_arm))
+    };
     assert!(!held(&arm), "a vertical steady arm of 300 N/m");
-    assert!(!held(&|l: &mut Line| l.contact_wire.tension_n = 22e3), "10 % more tension");
+    assert!(
+        !held(&|l: &mut Line| l.contact_wire.tension_n = 22e3),
+        "10 % more tension"
+    );
 }
 
 #[test]
@@ -122,7 +170,11 @@ fn the_55_m_line_runs_and_is_reported_without_claims() {
     println!("{r:?}");
     // The mean is the uplift less what the lowest spring holds back at some centimetres of height.
     let uplift = p.uplift.at_kmh(275.0);
-    assert!(r.mean_n < uplift && r.mean_n > uplift - 160.0 * 0.1, "{} of {uplift}", r.mean_n);
+    assert!(
+        r.mean_n < uplift && r.mean_n > uplift - 160.0 * 0.1,
+        "{} of {uplift}",
+        r.mean_n
+    );
 }
 
 #[test]
@@ -137,10 +189,20 @@ fn a_reference_that_does_not_fit_is_refused() {
     let with = |change: &dyn Fn(&mut Reference)| {
         let mut reference = good.clone();
         change(&mut reference);
-        Report::of(&model, &run, &series, 0, Filter::default(), Some(&reference))
+        Report::of(
+            &model,
+            &run,
+            &series,
+            0,
+            Filter::default(),
+            Some(&reference),
+        )
     };
     let same = with(&|_| ()).unwrap();
-    assert_eq!((same.error_filtered_pct, same.error_raw_pct), (Some(0.0), Some(0.0)));
+    assert_eq!(
+        (same.error_filtered_pct, same.error_raw_pct),
+        (Some(0.0), Some(0.0))
+    );
     let text = |r: Result<Report, CatenaryError>| r.map(|_| ()).unwrap_err().to_string();
     assert!(text(with(&|r| r.force[3] = f64::NAN)).contains("row 4"));
     assert!(text(with(&|r| r.x.swap(7, 8))).contains("ascend at row"));

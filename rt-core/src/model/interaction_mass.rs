@@ -128,7 +128,12 @@ impl InteractionMass {
 
     /// Height at the end of the step without force, and its rise per newton.
     fn predict(&self, height: f64) -> (f64, f64) {
-        let MassCoupling { mass: m, damping: c, stiffness: k, .. } = self.kind;
+        let MassCoupling {
+            mass: m,
+            damping: c,
+            stiffness: k,
+            ..
+        } = self.kind;
         let (accel, jump, rate) = (4.0 / (self.dt * self.dt), 4.0 / self.dt, 2.0 / self.dt);
         let p = accel * self.u + jump * self.v + self.a;
         let q = rate * self.u + self.v;
@@ -137,7 +142,10 @@ impl InteractionMass {
             DamperForm::Grounded => 0.0,
         };
         let effective = accel * m + rate * c + k;
-        ((m * p + c * q + k * height + dragged) / effective, 1.0 / effective)
+        (
+            (m * p + c * q + k * height + dragged) / effective,
+            1.0 / effective,
+        )
     }
 
     /// ż_c by the same rule: 2/Δt (z⁺ − z) − ż would ring, so the backward difference is taken.
@@ -151,7 +159,11 @@ impl InteractionMass {
         let v = 2.0 / self.dt * du - self.v;
         self.a = 4.0 / (self.dt * self.dt) * du - 4.0 / self.dt * self.v - self.a;
         (self.u, self.v) = (new, v);
-        let MassCoupling { damping: c, stiffness: k, .. } = self.kind;
+        let MassCoupling {
+            damping: c,
+            stiffness: k,
+            ..
+        } = self.kind;
         let damper = match self.kind.damper {
             DamperForm::Relative => c * (v - speed),
             DamperForm::Grounded => 0.0,
@@ -169,12 +181,20 @@ mod tests {
     #[test]
     fn at_rest_the_whole_contact_force_reaches_the_wire() {
         for damper in [DamperForm::Relative, DamperForm::Grounded] {
-            let kind = MassCoupling { damper, damping: 150.0, ..MassCoupling::table_2() };
+            let kind = MassCoupling {
+                damper,
+                damping: 150.0,
+                ..MassCoupling::table_2()
+            };
             let mut mass = InteractionMass::new(kind, 2e-3, 0.1, 0.0);
             for _ in 0..2000 {
                 mass.step_measured(0.1, 120.0);
             }
-            assert!((mass.force_on_wire() - 120.0).abs() < 1e-6, "{}", mass.force_on_wire());
+            assert!(
+                (mass.force_on_wire() - 120.0).abs() < 1e-6,
+                "{}",
+                mass.force_on_wire()
+            );
             assert!((mass.height() - (0.1 + 120.0 / 50e3)).abs() < 1e-9);
         }
     }
@@ -183,7 +203,11 @@ mod tests {
     fn a_relative_damper_does_not_brake_a_wire_that_rises_steadily() {
         let speed = 0.5;
         let lag = |damper| {
-            let kind = MassCoupling { damper, damping: 150.0, ..MassCoupling::table_2() };
+            let kind = MassCoupling {
+                damper,
+                damping: 150.0,
+                ..MassCoupling::table_2()
+            };
             let mut mass = InteractionMass::new(kind, 2e-3, 0.0, 0.0);
             for k in 1..=2000 {
                 mass.step_measured(speed * 2e-3 * f64::from(k), 0.0);

@@ -8,7 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub fn asset(kind: &str, name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets").join(kind).join(format!("{name}.ron"))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../assets")
+        .join(kind)
+        .join(format!("{name}.ron"))
 }
 
 pub fn line(name: &str) -> Line {
@@ -66,5 +69,8 @@ pub fn close(value: f64, expected: f64, relative: f64, what: &str) {
 }
 
 pub fn within(value: f64, expected: f64, absolute: f64, what: &str) {
-    assert!((value - expected).abs() <= absolute, "{what}: {value} is not within {absolute} of {expected}");
+    assert!(
+        (value - expected).abs() <= absolute,
+        "{what}: {value} is not within {absolute} of {expected}"
+    );
 }

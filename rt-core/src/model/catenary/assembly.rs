@@ -47,8 +47,17 @@ fn half_bandwidth(mesh: &Mesh, free: &FreeDofs, springs: &[Spring]) -> usize {
         let numbers = || dofs.iter().filter_map(|&d| free.number[d]);
         numbers().max().unwrap_or(0) - numbers().min().unwrap_or(0)
     };
-    let elements = mesh.elements.iter().map(|e| spread(&e.dofs)).max().unwrap_or(0);
-    let springs = springs.iter().map(|s| s.b.map_or(0, |b| spread(&[s.a, b]))).max().unwrap_or(0);
+    let elements = mesh
+        .elements
+        .iter()
+        .map(|e| spread(&e.dofs))
+        .max()
+        .unwrap_or(0);
+    let springs = springs
+        .iter()
+        .map(|s| s.b.map_or(0, |b| spread(&[s.a, b])))
+        .max()
+        .unwrap_or(0);
     elements.max(springs)
 }
 
@@ -158,7 +167,9 @@ pub fn solve_held(
             rhs[*i] = loads[dof] - from_held[dof];
         }
     }
-    stiffness(mesh, &free, springs)?.cholesky()?.solve_in_place(&mut rhs);
+    stiffness(mesh, &free, springs)?
+        .cholesky()?
+        .solve_in_place(&mut rhs);
     for (dof, number) in free.number.iter().enumerate() {
         if let Some(i) = number {
             all[dof] = rhs[*i];

@@ -91,7 +91,13 @@ impl ModalBasis {
             }
         }
         let residual = residual(line, &rows, &omega2, &contact)?;
-        Ok(Self { modes, omega2, contact, droppers, residual })
+        Ok(Self {
+            modes,
+            omega2,
+            contact,
+            droppers,
+            residual,
+        })
     }
 }
 
@@ -123,11 +129,17 @@ fn attachments(
         out
     };
     let (small_mass, small_stiffness) = (small(&line.mass), small(&line.stiffness));
-    let scale: Vec<f64> = (0..count).map(|i| 1.0 / small_mass[(i, i)].max(f64::MIN_POSITIVE).sqrt()).collect();
-    let scaled = DMatrix::from_fn(count, count, |i, j| scale[i] * small_mass[(i, j)] * scale[j]);
+    let scale: Vec<f64> = (0..count)
+        .map(|i| 1.0 / small_mass[(i, i)].max(f64::MIN_POSITIVE).sqrt())
+        .collect();
+    let scaled = DMatrix::from_fn(count, count, |i, j| {
+        scale[i] * small_mass[(i, j)] * scale[j]
+    });
     let m = SymmetricEigen::new(scaled);
     let largest = m.eigenvalues.max();
-    let kept: Vec<usize> = (0..count).filter(|&i| m.eigenvalues[i] > DEPENDENT * largest).collect();
+    let kept: Vec<usize> = (0..count)
+        .filter(|&i| m.eigenvalues[i] > DEPENDENT * largest)
+        .collect();
     // X makes XᵀMX = I.
     let x = DMatrix::from_fn(count, kept.len(), |i, k| {
         scale[i] * m.eigenvectors[(i, kept[k])] / m.eigenvalues[kept[k]].sqrt()
@@ -192,7 +204,11 @@ fn residual(
             for other in r..rows.len().min((r / 2 + 2) * 2) {
                 let exact = rows[other].map_or(0.0, |d| column[d]);
                 let held = dot(&scaled, &contact[other * count..(other + 1) * count]);
-                let left = if rows[other].is_some() { exact - held } else { 0.0 };
+                let left = if rows[other].is_some() {
+                    exact - held
+                } else {
+                    0.0
+                };
                 for first in (r / 2).saturating_sub(1)..=r / 2 {
                     let (a, b) = (r - 2 * first, other - 2 * first);
                     if b < 4 && first < out.len() {

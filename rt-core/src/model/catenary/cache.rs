@@ -83,11 +83,17 @@ pub fn load_or_build(
             )),
         },
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-        Err(e) => notice(format!("the prepared line '{}' cannot be read: {e}", path.display())),
+        Err(e) => notice(format!(
+            "the prepared line '{}' cannot be read: {e}",
+            path.display()
+        )),
     }
     let basis = ModalBasis::build(line, modes)?;
     if let Err(e) = write(folder, &path, &encode(&basis, key)) {
-        notice(format!("the prepared line cannot be kept in '{}': {e}", folder.display()));
+        notice(format!(
+            "the prepared line cannot be kept in '{}': {e}",
+            folder.display()
+        ));
     }
     Ok(basis)
 }
@@ -150,9 +156,12 @@ fn decode(bytes: &[u8], key: u128) -> Result<ModalBasis, &'static str> {
     let [modes, vectors, contact, droppers, residual] = sizes[..] else {
         return Err("it has no sizes");
     };
-    let expected = residual
-        .checked_mul(10)
-        .and_then(|r| r.checked_add(5)?.checked_add(vectors)?.checked_add(contact)?.checked_add(droppers));
+    let expected = residual.checked_mul(10).and_then(|r| {
+        r.checked_add(5)?
+            .checked_add(vectors)?
+            .checked_add(contact)?
+            .checked_add(droppers)
+    });
     if expected != Some(chunks.len()) {
         return Err("its sizes are wrong");
     }
@@ -160,5 +169,11 @@ fn decode(bytes: &[u8], key: u128) -> Result<ModalBasis, &'static str> {
     let mut take = |n: usize| -> Vec<f64> { values.by_ref().take(n).collect() };
     let (omega2, contact, droppers) = (take(vectors), take(contact), take(droppers));
     let residual = take(10 * residual).as_chunks::<10>().0.to_vec();
-    Ok(ModalBasis { modes, omega2, contact, droppers, residual })
+    Ok(ModalBasis {
+        modes,
+        omega2,
+        contact,
+        droppers,
+        residual,
+    })
 }

@@ -46,18 +46,39 @@ pub fn svg(line: &LinearLine, name: &str, first: usize, last: usize) -> String {
     let end = last.clamp(1, line.layout.spans());
     let begin = first.clamp(1, end);
     let (from, to) = (supports[begin - 1].x, supports[end].x);
-    let x = Axis { low: from, high: to, from: LEFT, to: WIDTH - RIGHT };
+    let x = Axis {
+        low: from,
+        high: to,
+        from: LEFT,
+        to: WIDTH - RIGHT,
+    };
     let range = |values: &[f64], least: f64| {
-        let inside = || line.mesh.contact.iter().chain(&line.mesh.messenger).map(|n| values[n.height]);
+        let inside = || {
+            line.mesh
+                .contact
+                .iter()
+                .chain(&line.mesh.messenger)
+                .map(|n| values[n.height])
+        };
         let (low, high) = (inside().fold(0.0, f64::min), inside().fold(0.0, f64::max));
         let pad = 0.08 * (high - low).max(least);
         (low - pad, high + pad)
     };
     let (low, high) = range(&line.statics.z, 0.5);
-    let z = Axis { low, high, from: SIDE_TOP + SIDE_HEIGHT, to: SIDE_TOP };
+    let z = Axis {
+        low,
+        high,
+        from: SIDE_TOP + SIDE_HEIGHT,
+        to: SIDE_TOP,
+    };
     let (low, high) = range(&line.statics.y, 0.5);
     let most = low.abs().max(high.abs());
-    let y = Axis { low: -most, high: most, from: PLAN_TOP + PLAN_HEIGHT, to: PLAN_TOP };
+    let y = Axis {
+        low: -most,
+        high: most,
+        from: PLAN_TOP + PLAN_HEIGHT,
+        to: PLAN_TOP,
+    };
 
     let mut out = String::new();
     head(&mut out, name, begin, end);
@@ -65,31 +86,56 @@ pub fn svg(line: &LinearLine, name: &str, first: usize, last: usize) -> String {
     frame(&mut out, &x, &y, "sideways in m");
     for (view, axis) in [(&line.statics.z, &z), (&line.statics.y, &y)] {
         for s in &supports[begin - 1..=end] {
-            rule(&mut out, "support", x.at(s.x), axis.from, x.at(s.x), axis.to);
+            rule(
+                &mut out,
+                "support",
+                x.at(s.x),
+                axis.from,
+                x.at(s.x),
+                axis.to,
+            );
         }
         for (i, d) in line.layout.droppers.iter().enumerate() {
             if d.x > from && d.x < to {
                 let bottom = line.mesh.contact[line.mesh.dropper_station[i]].height;
                 let top = line.mesh.dropper_top[i].height;
                 let px = x.at(d.x);
-                rule(&mut out, "dropper", px, axis.at(view[bottom]), px, axis.at(view[top]));
+                rule(
+                    &mut out,
+                    "dropper",
+                    px,
+                    axis.at(view[bottom]),
+                    px,
+                    axis.at(view[top]),
+                );
             }
         }
-        let stations: Vec<usize> =
-            (0..line.mesh.x.len()).filter(|&i| line.mesh.x[i] >= from && line.mesh.x[i] <= to).collect();
+        let stations: Vec<usize> = (0..line.mesh.x.len())
+            .filter(|&i| line.mesh.x[i] >= from && line.mesh.x[i] <= to)
+            .collect();
         let mut wire = |class: &str, nodes: &mut dyn Iterator<Item = (usize, Node)>| {
             let points: Vec<String> = nodes
                 .map(|(s, n)| format!("{:.1},{:.2}", x.at(line.mesh.x[s]), axis.at(view[n.height])))
                 .collect();
-            let _ = writeln!(out, r#"<polyline class="{class}" points="{}"/>"#, points.join(" "));
+            let _ = writeln!(
+                out,
+                r#"<polyline class="{class}" points="{}"/>"#,
+                points.join(" ")
+            );
         };
         for s in &line.mesh.stitches {
             let inside = |i: &usize| stations.contains(i);
             let nodes = s.nodes.iter().enumerate().map(|(i, n)| (s.first + i, *n));
             wire("stitch", &mut nodes.filter(|(i, _)| inside(i)));
         }
-        wire("messenger", &mut stations.iter().map(|&i| (i, line.mesh.messenger[i])));
-        wire("contact", &mut stations.iter().map(|&i| (i, line.mesh.contact[i])));
+        wire(
+            "messenger",
+            &mut stations.iter().map(|&i| (i, line.mesh.messenger[i])),
+        );
+        wire(
+            "contact",
+            &mut stations.iter().map(|&i| (i, line.mesh.contact[i])),
+        );
     }
     legend(&mut out);
     out.push_str("</svg>\n");
@@ -131,9 +177,21 @@ fn rule(out: &mut String, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
 }
 
 fn frame(out: &mut String, x: &Axis, v: &Axis, label: &str) {
-    let decimals = |step: f64| if step >= 1.0 { 0 } else if step >= 0.1 { 1 } else { 2 };
+    let decimals = |step: f64| {
+        if step >= 1.0 {
+            0
+        } else if step >= 0.1 {
+            1
+        } else {
+            2
+        }
+    };
     let ticks = v.ticks(8.0);
-    let places = ticks.windows(2).map(|w| decimals(w[1] - w[0] + 1e-12)).next().unwrap_or(2);
+    let places = ticks
+        .windows(2)
+        .map(|w| decimals(w[1] - w[0] + 1e-12))
+        .next()
+        .unwrap_or(2);
     for t in &ticks {
         rule(out, "grid", x.from, v.at(*t), x.to, v.at(*t));
         let _ = writeln!(
@@ -179,6 +237,11 @@ fn legend(out: &mut String) {
         let x = LEFT + 170.0 * i as f64;
         let y = PLAN_TOP + PLAN_HEIGHT + 70.0;
         rule(out, class, x, y, x + 30.0, y);
-        let _ = writeln!(out, r#"<text x="{:.1}" y="{:.1}">{name}</text>"#, x + 38.0, y + 4.0);
+        let _ = writeln!(
+            out,
+            r#"<text x="{:.1}" y="{:.1}">{name}</text>"#,
+            x + 38.0,
+            y + 4.0
+        );
     }
 }

@@ -21,7 +21,10 @@ pub struct Filter {
 impl Default for Filter {
     /// Fourth order, 20 Hz.
     fn default() -> Self {
-        Self { order: 4, cutoff_hz: 20.0 }
+        Self {
+            order: 4,
+            cutoff_hz: 20.0,
+        }
     }
 }
 
@@ -108,21 +111,35 @@ pub struct Reference {
 
 impl From<&Series> for Reference {
     fn from(s: &Series) -> Self {
-        Self { dt: s.dt, x: s.x.clone(), force: s.force.clone() }
+        Self {
+            dt: s.dt,
+            x: s.x.clone(),
+            force: s.force.clone(),
+        }
     }
 }
 
 impl Reference {
     fn check(&self, from: f64, to: f64) -> Result<(), CatenaryError> {
         let problem = if self.x.len() != self.force.len() {
-            format!("it has {} places and {} forces", self.x.len(), self.force.len())
+            format!(
+                "it has {} places and {} forces",
+                self.x.len(),
+                self.force.len()
+            )
         } else if !(self.dt > 0.0 && self.dt.is_finite()) {
             format!("its step is {} s; expected a finite value above 0", self.dt)
-        } else if let Some(i) = self.force.iter().chain(&self.x).position(|v| !v.is_finite()) {
+        } else if let Some(i) = self
+            .force
+            .iter()
+            .chain(&self.x)
+            .position(|v| !v.is_finite())
+        {
             format!("row {} is not a number", i % self.x.len() + 1)
         } else if let Some(i) = self.x.windows(2).position(|w| w[1] <= w[0]) {
             format!("its places do not ascend at row {}", i + 2)
-        } else if self.x.first().is_none_or(|x| *x > from) || self.x.last().is_none_or(|x| *x < to) {
+        } else if self.x.first().is_none_or(|x| *x > from) || self.x.last().is_none_or(|x| *x < to)
+        {
             format!("it does not cover the evaluated spans from {from:.1} to {to:.1} m")
         } else {
             return Ok(());
@@ -167,7 +184,10 @@ impl Report {
         let (first, last) = (run.spans.0.saturating_sub(1), run.spans.1);
         let uplift_mm: Vec<Uplift> = (first..=last)
             .filter_map(|i| Some((line.layout.supports.get(i)?, series.support_rise.get(i)?)))
-            .map(|(s, rise)| Uplift { x_m: s.x, max: 1e3 * rise })
+            .map(|(s, rise)| Uplift {
+                x_m: s.x,
+                max: 1e3 * rise,
+            })
             .collect();
         let errors = reference
             .map(|r| {
@@ -202,7 +222,12 @@ impl Report {
             },
             uplift_max_mm: uplift_mm.iter().fold(0.0, |m, u| m.max(u.max)),
             uplift_mm,
-            max_slack: series.slack[range].iter().copied().max().unwrap_or(0).into(),
+            max_slack: series.slack[range]
+                .iter()
+                .copied()
+                .max()
+                .unwrap_or(0)
+                .into(),
             error_filtered_pct: errors.map(|e| e.0),
             error_raw_pct: errors.map(|e| e.1),
             simulated_s: series.dt * series.x.len() as f64,

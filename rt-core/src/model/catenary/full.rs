@@ -36,7 +36,10 @@ impl Columns {
     #[inline]
     fn get(&self, index: usize) -> (usize, &[f64]) {
         let (from, row) = self.begin[index];
-        let to = self.begin.get(index + 1).map_or(self.values.len(), |next| next.0);
+        let to = self
+            .begin
+            .get(index + 1)
+            .map_or(self.values.len(), |next| next.0);
         (row, &self.values[from..to])
     }
 
@@ -78,7 +81,10 @@ pub struct FullWire {
 /// a and b of K_itc = 4/Δt² M + 2/Δt (α M + β K) + K = a M + b K.
 fn effective_factors(line: &LinearLine, newmark: &Newmark) -> (f64, f64) {
     let d = &line.damping;
-    (newmark.accel + newmark.rate * d.alpha_per_s, 1.0 + newmark.rate * d.beta_s)
+    (
+        newmark.accel + newmark.rate * d.alpha_per_s,
+        1.0 + newmark.rate * d.beta_s,
+    )
 }
 
 /// K_itc of a line for a step.
@@ -274,7 +280,10 @@ impl WireModel for FullWire {
         let compliance = self.point.of(&self.lifted);
         self.slack.height_free = height_free;
         self.slack.compliance = compliance;
-        Prediction { height_free, compliance }
+        Prediction {
+            height_free,
+            compliance,
+        }
     }
 
     fn respond(&mut self, force_on_wire: f64) -> f64 {
@@ -321,7 +330,11 @@ impl WireModel for FullWire {
 
     fn save(&self, state: &mut WireState) {
         let n = self.u.len();
-        for (part, motion) in state.motion.chunks_exact_mut(n).zip([&self.u, &self.v, &self.a]) {
+        for (part, motion) in state
+            .motion
+            .chunks_exact_mut(n)
+            .zip([&self.u, &self.v, &self.a])
+        {
             part.copy_from_slice(motion);
         }
         state.slack.copy_from_slice(self.slack.slack());

@@ -1,8 +1,6 @@
 //! The section laid out: every support, dropper and stitch wire with its place along the track.
 
-use super::line::{
-    DropperStiffness, InstallationErrors, Line, SAME_PLACE_M, SpanUse, SupportKind,
-};
+use super::line::{DropperStiffness, InstallationErrors, Line, SAME_PLACE_M, SpanUse, SupportKind};
 use crate::file::FieldError;
 
 /// A support at its place.
@@ -64,10 +62,16 @@ impl Layout {
         let mut supports = Vec::with_capacity(uses.len() + 1);
         let mut x = 0.0;
         for u in &uses {
-            supports.push(PlacedSupport { x, kind: find(&u.support)? });
+            supports.push(PlacedSupport {
+                x,
+                kind: find(&u.support)?,
+            });
             x += span_of(line, u)?.length_m;
         }
-        supports.push(PlacedSupport { x, kind: find(&line.last_support)? });
+        supports.push(PlacedSupport {
+            x,
+            kind: find(&line.last_support)?,
+        });
         check_stitches(&supports)?;
 
         let mut droppers = Vec::new();
@@ -131,7 +135,9 @@ fn check_stitches(supports: &[PlacedSupport]) -> Result<(), FieldError> {
     let last = supports.len().saturating_sub(1);
     let mut free_from = f64::NEG_INFINITY;
     for (i, s) in supports.iter().enumerate() {
-        let Some((from, to)) = stitch_ends(s) else { continue };
+        let Some((from, to)) = stitch_ends(s) else {
+            continue;
+        };
         if i == 0 || i == last {
             return Err(FieldError::new(
                 format!("support {} (at {} m)", i + 1, s.x),
@@ -158,7 +164,9 @@ fn check_stitches(supports: &[PlacedSupport]) -> Result<(), FieldError> {
 /// The support at either end of a span whose stitch wire covers x.
 fn stitch_at(supports: &[PlacedSupport], span: usize, x: f64) -> Result<Option<usize>, FieldError> {
     for i in [span, span + 1] {
-        let Some((from, to)) = supports.get(i).and_then(stitch_ends) else { continue };
+        let Some((from, to)) = supports.get(i).and_then(stitch_ends) else {
+            continue;
+        };
         if (x - from).abs() < SAME_PLACE_M || (x - to).abs() < SAME_PLACE_M {
             return Err(FieldError::new(
                 format!("span {}", span + 1),

@@ -277,7 +277,10 @@ fn require_finite(field: &str, value: f64) -> Result<(), FieldError> {
     if value.is_finite() {
         Ok(())
     } else {
-        Err(FieldError::new(field, format!("is {value} m; expected a finite length")))
+        Err(FieldError::new(
+            field,
+            format!("is {value} m; expected a finite length"),
+        ))
     }
 }
 
@@ -368,7 +371,11 @@ impl Line {
 
     fn check_names(&self) -> Result<(), FieldError> {
         let unknown = |what: &str, name: &str, known: Vec<&String>| {
-            let known = known.iter().map(|s| s.as_str()).collect::<Vec<_>>().join(", ");
+            let known = known
+                .iter()
+                .map(|s| s.as_str())
+                .collect::<Vec<_>>()
+                .join(", ");
             format!("there is no {what} '{name}'; defined are: {known}")
         };
         for (r, run) in self.section.iter().enumerate() {
@@ -385,19 +392,28 @@ impl Line {
                     return Err(FieldError::new(format!("{field}.span"), problem));
                 }
                 if !self.supports.contains_key(&u.support) {
-                    let problem =
-                        unknown("kind of support", &u.support, self.supports.keys().collect());
+                    let problem = unknown(
+                        "kind of support",
+                        &u.support,
+                        self.supports.keys().collect(),
+                    );
                     return Err(FieldError::new(format!("{field}.support"), problem));
                 }
             }
         }
         if !self.supports.contains_key(&self.last_support) {
-            let problem =
-                unknown("kind of support", &self.last_support, self.supports.keys().collect());
+            let problem = unknown(
+                "kind of support",
+                &self.last_support,
+                self.supports.keys().collect(),
+            );
             return Err(FieldError::new("last_support", problem));
         }
         match self.span_uses().take(100_001).count() {
-            0 => Err(FieldError::new("section", "has no span; expected at least one")),
+            0 => Err(FieldError::new(
+                "section",
+                "has no span; expected at least one",
+            )),
             100_001 => Err(FieldError::new("section", "has more than 100000 spans")),
             _ => Ok(()),
         }
@@ -427,10 +443,8 @@ impl Line {
                             return Err(FieldError::new(format!("{field}.span"), problem));
                         }
                         Some(n) if e.dropper == 0 || e.dropper > n => {
-                            let problem = format!(
-                                "is {}; span {} has droppers 1 to {n}",
-                                e.dropper, e.span
-                            );
+                            let problem =
+                                format!("is {}; span {} has droppers 1 to {n}", e.dropper, e.span);
                             return Err(FieldError::new(format!("{field}.dropper"), problem));
                         }
                         Some(_) => {}
@@ -446,8 +460,12 @@ impl FileContent for Line {
     const KIND: &'static str = "line file";
 
     fn check(&self) -> Result<(), FieldError> {
-        self.contact_wire.check().map_err(|e| e.within("contact_wire"))?;
-        self.messenger_wire.check().map_err(|e| e.within("messenger_wire"))?;
+        self.contact_wire
+            .check()
+            .map_err(|e| e.within("contact_wire"))?;
+        self.messenger_wire
+            .check()
+            .map_err(|e| e.within("messenger_wire"))?;
         if let Some(w) = &self.stitch_wire {
             w.check().map_err(|e| e.within("stitch_wire"))?;
             if self.tension_inside_stitch == StitchTension::Reduced
@@ -460,14 +478,19 @@ impl FileContent for Line {
                 ));
             }
         }
-        self.dropper.stiffness.check().map_err(|e| e.within("dropper"))?;
+        self.dropper
+            .stiffness
+            .check()
+            .map_err(|e| e.within("dropper"))?;
         require_not_negative("dropper.mass_kg_per_m", self.dropper.mass_kg_per_m, "kg/m")?;
         require_not_negative("clamps.messenger_kg", self.clamps.messenger_kg, "kg")?;
         require_not_negative("clamps.contact_kg", self.clamps.contact_kg, "kg")?;
         require_not_negative("damping.alpha_per_s", self.damping.alpha_per_s, "1/s")?;
         require_not_negative("damping.beta_s", self.damping.beta_s, "s")?;
         for (name, support) in &self.supports {
-            support.check().map_err(|e| e.within(&format!("supports[\"{name}\"]")))?;
+            support
+                .check()
+                .map_err(|e| e.within(&format!("supports[\"{name}\"]")))?;
             if support.stitch.is_some() && self.stitch_wire.is_none() {
                 return Err(FieldError::new(
                     format!("supports[\"{name}\"].stitch"),
@@ -476,7 +499,8 @@ impl FileContent for Line {
             }
         }
         for (name, span) in &self.spans {
-            span.check().map_err(|e| e.within(&format!("spans[\"{name}\"]")))?;
+            span.check()
+                .map_err(|e| e.within(&format!("spans[\"{name}\"]")))?;
         }
         self.check_names()?;
         self.check_errors()?;

@@ -37,7 +37,11 @@ impl ContactPoint {
     /// N u.
     #[inline]
     pub fn of(&self, u: &[f64]) -> f64 {
-        self.dofs.iter().zip(&self.weights).map(|(&d, w)| w * u[d]).sum()
+        self.dofs
+            .iter()
+            .zip(&self.weights)
+            .map(|(&d, w)| w * u[d])
+            .sum()
     }
 }
 
@@ -81,27 +85,52 @@ impl LinearLine {
         let mut held = vec![false; mesh.dofs];
         let last = layout.spans();
         let mut springs = Vec::new();
-        for (i, (s, &station)) in layout.supports.iter().zip(&mesh.support_station).enumerate() {
-            let (contact, messenger) = (mesh.contact[station].height, mesh.messenger[station].height);
+        for (i, (s, &station)) in layout
+            .supports
+            .iter()
+            .zip(&mesh.support_station)
+            .enumerate()
+        {
+            let (contact, messenger) =
+                (mesh.contact[station].height, mesh.messenger[station].height);
             match s.kind.messenger_stiffness_n_per_m {
-                Some(stiffness) => springs.push(Spring { a: messenger, b: None, stiffness }),
+                Some(stiffness) => springs.push(Spring {
+                    a: messenger,
+                    b: None,
+                    stiffness,
+                }),
                 None => held[messenger] = true,
             }
             if i == 0 || i == last {
                 held[contact] = true;
             } else if statics.arms[i].stiffness > 0.0 {
-                springs.push(Spring { a: contact, b: None, stiffness: statics.arms[i].stiffness });
+                springs.push(Spring {
+                    a: contact,
+                    b: None,
+                    stiffness: statics.arms[i].stiffness,
+                });
             }
         }
         let free = FreeDofs::new(&held);
         let mut droppers = Vec::new();
         for (i, d) in statics.droppers.iter().enumerate() {
-            let (top, bottom) =
-                (mesh.dropper_top[i].height, mesh.contact[mesh.dropper_station[i]].height);
-            springs.push(Spring { a: top, b: Some(bottom), stiffness: d.stiffness });
+            let (top, bottom) = (
+                mesh.dropper_top[i].height,
+                mesh.contact[mesh.dropper_station[i]].height,
+            );
+            springs.push(Spring {
+                a: top,
+                b: Some(bottom),
+                stiffness: d.stiffness,
+            });
             if let (Some(top), Some(bottom)) = (free.number[top], free.number[bottom]) {
                 let rest = d.force * d.cosine;
-                droppers.push(DropperLink { top, bottom, stiffness: d.stiffness, rest });
+                droppers.push(DropperLink {
+                    top,
+                    bottom,
+                    stiffness: d.stiffness,
+                    rest,
+                });
             }
         }
         let mut new = Self {
@@ -153,7 +182,9 @@ impl LinearLine {
         let columns = self.dropper_columns(&self.stiffness.cholesky()?);
         let count = self.droppers.len();
         let column = |j: usize| &columns[j * n..(j + 1) * n];
-        let coupling = (0..count * count).map(|i| self.stretch(i / count, column(i % count))).collect();
+        let coupling = (0..count * count)
+            .map(|i| self.stretch(i / count, column(i % count)))
+            .collect();
         let delta: Vec<f64> = self.layout.droppers.iter().map(|d| d.too_long).collect();
         let mut u = vec![0.0; n];
         for (j, d) in self.droppers.iter().enumerate() {
@@ -199,13 +230,20 @@ impl LinearLine {
         let mut weights = shapes(s, self.mesh.x[station + 1] - self.mesh.x[station]);
         let (a, b) = (self.mesh.contact[station], self.mesh.contact[station + 1]);
         let mut dofs = [0; 4];
-        for (i, dof) in [a.height, a.slope, b.height, b.slope].into_iter().enumerate() {
+        for (i, dof) in [a.height, a.slope, b.height, b.slope]
+            .into_iter()
+            .enumerate()
+        {
             match self.free.number[dof] {
                 Some(number) => dofs[i] = number,
                 None => weights[i] = 0.0,
             }
         }
-        ContactPoint { station, dofs, weights }
+        ContactPoint {
+            station,
+            dofs,
+            weights,
+        }
     }
 
     /// Height of the contact wire at rest, in m above nominal.
@@ -233,13 +271,21 @@ impl LinearLine {
     /// Depth of the contact wire in m below the straight line between the droppers beside the middle
     /// of a span (the larger one, where a dropper hangs at the middle itself).
     pub fn sag(&self, span: usize) -> f64 {
-        let (Some(from), Some(to)) = (self.layout.supports.get(span), self.layout.supports.get(span + 1))
-        else {
+        let (Some(from), Some(to)) = (
+            self.layout.supports.get(span),
+            self.layout.supports.get(span + 1),
+        ) else {
             return 0.0;
         };
         let middle = (from.x + to.x) / 2.0;
         let mut marks = vec![from.x];
-        marks.extend(self.layout.droppers.iter().filter(|d| d.span == span).map(|d| d.x));
+        marks.extend(
+            self.layout
+                .droppers
+                .iter()
+                .filter(|d| d.span == span)
+                .map(|d| d.x),
+        );
         marks.push(to.x);
         marks
             .windows(2)

@@ -113,8 +113,15 @@ mod tests {
     fn one_mass_swings_at_its_own_frequency() {
         let p = Pantograph {
             name: "test".into(),
-            masses: vec![LumpedMass { mass_kg: 2.0, stiffness_n_per_m: 200.0, damping_ns_per_m: 0.0 }],
-            uplift: Uplift { static_n: 0.0, per_kmh2_n: 0.0 },
+            masses: vec![LumpedMass {
+                mass_kg: 2.0,
+                stiffness_n_per_m: 200.0,
+                damping_ns_per_m: 0.0,
+            }],
+            uplift: Uplift {
+                static_n: 0.0,
+                per_kmh2_n: 0.0,
+            },
         };
         let dt = 1e-3;
         // ω = 10 rad/s; from rest under a constant force: u = F/k (1 − cos ωt), error of order (ωΔt)².
@@ -125,7 +132,11 @@ mod tests {
             s.predict();
             s.commit(0.0);
             let exact = 0.1 * (1.0 - (10.0 * dt * f64::from(k)).cos());
-            assert!((s.head() - exact).abs() < 2e-5, "step {k}: {} {exact}", s.head());
+            assert!(
+                (s.head() - exact).abs() < 2e-5,
+                "step {k}: {} {exact}",
+                s.head()
+            );
         }
     }
 }

@@ -55,7 +55,12 @@ impl Element {
         let (t, b) = (self.tension / (30.0 * l), self.bending / l.powi(3));
         let (zz, zs) = (36.0 * t + 12.0 * b, l * (3.0 * t + 6.0 * b));
         let (near, far) = (l * l * (4.0 * t + 4.0 * b), l * l * (2.0 * b - t));
-        [[zz, zs, -zz, zs], [zs, near, -zs, far], [-zz, -zs, zz, -zs], [zs, far, -zs, near]]
+        [
+            [zz, zs, -zz, zs],
+            [zs, near, -zs, far],
+            [-zz, -zs, zz, -zs],
+            [zs, far, -zs, near],
+        ]
     }
 
     /// ∫ m NᵀN dx, in kg.
@@ -70,7 +75,12 @@ impl Element {
     /// ∫ q N dx of a uniform load q in N/m.
     pub fn uniform_load(&self, q: f64) -> [f64; 4] {
         let l = self.length;
-        [q * l / 2.0, q * l * l / 12.0, q * l / 2.0, -q * l * l / 12.0]
+        [
+            q * l / 2.0,
+            q * l * l / 12.0,
+            q * l / 2.0,
+            -q * l * l / 12.0,
+        ]
     }
 }
 
@@ -143,7 +153,11 @@ impl Mesh {
         for (support, s) in layout.supports.iter().enumerate() {
             if let Some((from, to)) = stitch_ends(s) {
                 ends.push((find(from), find(to)));
-                stitches.push(StitchNodes { support, first: find(from), nodes: Vec::new() });
+                stitches.push(StitchNodes {
+                    support,
+                    first: find(from),
+                    nodes: Vec::new(),
+                });
             }
         }
 
@@ -155,16 +169,31 @@ impl Mesh {
         let (mut contact, mut messenger) = (Vec::new(), Vec::new());
         let mut current = 0;
         for station in 0..x.len() {
-            contact.push(Node { height: next(), slope: next() });
-            let here = ends.get(current).filter(|(from, to)| (*from..=*to).contains(&station));
+            contact.push(Node {
+                height: next(),
+                slope: next(),
+            });
+            let here = ends
+                .get(current)
+                .filter(|(from, to)| (*from..=*to).contains(&station));
             let stitch = here.map(|(from, to)| {
                 let at_clamp = station == *from || station == *to;
-                (if at_clamp { None } else { Some(next()) }, next(), station == *to)
+                (
+                    if at_clamp { None } else { Some(next()) },
+                    next(),
+                    station == *to,
+                )
             });
-            let m = Node { height: next(), slope: next() };
+            let m = Node {
+                height: next(),
+                slope: next(),
+            };
             messenger.push(m);
             if let (Some((height, slope, last)), Some(s)) = (stitch, stitches.get_mut(current)) {
-                s.nodes.push(Node { height: height.unwrap_or(m.height), slope });
+                s.nodes.push(Node {
+                    height: height.unwrap_or(m.height),
+                    slope,
+                });
                 if last {
                     current += 1;
                 }
@@ -223,13 +252,17 @@ impl Mesh {
             let c = &line.contact_wire;
             let (a, b) = (self.contact[station], self.contact[station + 1]);
             add(WireId::Contact, c, c.tension_n, a, b);
-            let inside = stitch_stations.iter().any(|(from, to)| (*from..*to).contains(&station));
+            let inside = stitch_stations
+                .iter()
+                .any(|(from, to)| (*from..*to).contains(&station));
             let m = &line.messenger_wire;
             let tension = m.tension_n - if inside { reduced } else { 0.0 };
             let (a, b) = (self.messenger[station], self.messenger[station + 1]);
             add(WireId::Messenger, m, tension, a, b);
             for s in &self.stitches {
-                let Some(i) = station.checked_sub(s.first) else { continue };
+                let Some(i) = station.checked_sub(s.first) else {
+                    continue;
+                };
                 if let (Some(&a), Some(&b)) = (s.nodes.get(i), s.nodes.get(i + 1)) {
                     add(WireId::Stitch, &stitch_wire, stitch_wire.tension_n, a, b);
                 }
@@ -240,7 +273,11 @@ impl Mesh {
     /// The station at or before a place, and how far along its element the place is (0 to 1).
     pub fn locate(&self, x: f64) -> (usize, f64) {
         let last = self.x.len().saturating_sub(2);
-        let station = self.x.partition_point(|&s| s <= x).saturating_sub(1).min(last);
+        let station = self
+            .x
+            .partition_point(|&s| s <= x)
+            .saturating_sub(1)
+            .min(last);
         let (from, to) = (self.x[station], self.x[station + 1]);
         (station, ((x - from) / (to - from)).clamp(0.0, 1.0))
     }
@@ -257,7 +294,13 @@ impl Mesh {
 fn stations(layout: &Layout, size: f64) -> Vec<f64> {
     let mut marks: Vec<f64> = layout.supports.iter().map(|s| s.x).collect();
     marks.extend(layout.droppers.iter().map(|d| d.x));
-    marks.extend(layout.supports.iter().filter_map(stitch_ends).flat_map(|(a, b)| [a, b]));
+    marks.extend(
+        layout
+            .supports
+            .iter()
+            .filter_map(stitch_ends)
+            .flat_map(|(a, b)| [a, b]),
+    );
     marks.sort_by(f64::total_cmp);
     marks.dedup_by(|b, a| *b - *a < SAME_PLACE_M / 2.0);
     let mut x = vec![marks.first().copied().unwrap_or(0.0)];
@@ -274,5 +317,9 @@ fn stations(layout: &Layout, size: f64) -> Vec<f64> {
 fn nearest(x: &[f64], place: f64) -> usize {
     let after = x.partition_point(|&s| s < place).min(x.len() - 1);
     let before = after.saturating_sub(1);
-    if (x[before] - place).abs() < (x[after] - place).abs() { before } else { after }
+    if (x[before] - place).abs() < (x[after] - place).abs() {
+        before
+    } else {
+        after
+    }
 }

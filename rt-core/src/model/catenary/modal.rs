@@ -30,7 +30,10 @@ pub struct ModalOptions {
 
 impl Default for ModalOptions {
     fn default() -> Self {
-        Self { residual: true, watch_all: false }
+        Self {
+            residual: true,
+            watch_all: false,
+        }
     }
 }
 
@@ -81,30 +84,44 @@ impl ModalWire {
             || basis.droppers.len() != droppers * n
             || basis.residual.len() + 1 != line.mesh.x.len()
         {
-            return Err(CatenaryError::Modes("the basis belongs to another line".into()));
+            return Err(CatenaryError::Modes(
+                "the basis belongs to another line".into(),
+            ));
         }
         let nm = Newmark::new(dt);
         let d = line.damping;
-        let stiff = |w2: &f64| {
-            nm.accel + nm.rate * (d.alpha_per_s + d.beta_s * w2) + w2
-        };
+        let stiff = |w2: &f64| nm.accel + nm.rate * (d.alpha_per_s + d.beta_s * w2) + w2;
         let inverse: Vec<f64> = basis.omega2.iter().map(|w2| 1.0 / stiff(w2)).collect();
         let drag = |w2: &f64| d.alpha_per_s + d.beta_s * w2;
         let each = |f: &dyn Fn(f64) -> f64| -> Vec<f64> {
-            basis.omega2.iter().zip(&inverse).map(|(w2, i)| i * f(drag(w2))).collect()
+            basis
+                .omega2
+                .iter()
+                .zip(&inverse)
+                .map(|(w2, i)| i * f(drag(w2)))
+                .collect()
         };
         let mut coupling = vec![0.0; droppers * droppers];
         let row = |j: usize| &basis.droppers[j * n..(j + 1) * n];
         for i in 0..droppers {
             for j in 0..=i {
-                let sum: f64 =
-                    row(i).iter().zip(row(j)).zip(&inverse).map(|((a, b), w)| a * b * w).sum();
+                let sum: f64 = row(i)
+                    .iter()
+                    .zip(row(j))
+                    .zip(&inverse)
+                    .map(|((a, b), w)| a * b * w)
+                    .sum();
                 coupling[i * droppers + j] = sum;
                 coupling[j * droppers + i] = sum;
             }
         }
         let mut rest = vec![0.0; n];
-        for (j, link) in line.droppers.iter().enumerate().filter(|(_, d)| d.rest < 0.0) {
+        for (j, link) in line
+            .droppers
+            .iter()
+            .enumerate()
+            .filter(|(_, d)| d.rest < 0.0)
+        {
             for ((r, b), w) in rest.iter_mut().zip(row(j)).zip(&inverse) {
                 *r -= link.rest * b * w;
             }
@@ -153,7 +170,11 @@ impl ModalWire {
         let (a, rest) = rows.split_at(n);
         let (b, rest) = rest.split_at(n);
         let (c, d) = rest.split_at(n);
-        let out = self.shape.iter_mut().zip(&mut self.lifted).zip(&self.inverse);
+        let out = self
+            .shape
+            .iter_mut()
+            .zip(&mut self.lifted)
+            .zip(&self.inverse);
         for (((((s, l), i), a), b), (c, d)) in out.zip(a).zip(b).zip(c.iter().zip(d)) {
             *s = w[0] * a + w[1] * b + w[2] * c + w[3] * d;
             *l = *s * i;
@@ -224,7 +245,10 @@ impl WireModel for ModalWire {
             self.slack.predict(j, stretch, per_force);
             self.light[j] = self.slack.predicted[j] < LIGHT * self.line.droppers[j].rest;
         }
-        Prediction { height_free, compliance }
+        Prediction {
+            height_free,
+            compliance,
+        }
     }
 
     fn respond(&mut self, force_on_wire: f64) -> f64 {
@@ -262,7 +286,11 @@ impl WireModel for ModalWire {
         let s = point.station;
         // At a support only the height counts; its slope's row need not be read.
         let part = |weight: f64, station, slope| {
-            if weight == 0.0 { 0.0 } else { weight * value(station, slope) }
+            if weight == 0.0 {
+                0.0
+            } else {
+                weight * value(station, slope)
+            }
         };
         part(w[0], s, 0) + part(w[1], s, 1) + part(w[2], s + 1, 0) + part(w[3], s + 1, 1)
     }
@@ -282,7 +310,11 @@ impl WireModel for ModalWire {
 
     fn save(&self, state: &mut WireState) {
         let n = self.q.len();
-        for (part, motion) in state.motion.chunks_exact_mut(n).zip([&self.q, &self.v, &self.a]) {
+        for (part, motion) in state
+            .motion
+            .chunks_exact_mut(n)
+            .zip([&self.q, &self.v, &self.a])
+        {
             part.copy_from_slice(motion);
         }
         state.slack.copy_from_slice(self.slack.slack());

@@ -91,12 +91,18 @@ pub fn default_start(first_evaluated: usize) -> usize {
 
 impl Run {
     /// A run with the uplift, spans and coupling that hold unless someone says otherwise.
-    pub fn new(line: &LinearLine, pantograph: &Pantograph, speed_kmh: f64) -> Result<Self, CatenaryError> {
+    pub fn new(
+        line: &LinearLine,
+        pantograph: &Pantograph,
+        speed_kmh: f64,
+    ) -> Result<Self, CatenaryError> {
         let spans = default_spans(line)?;
         Ok(Self {
             speed_kmh,
             uplift_n: pantograph.uplift.at_kmh(speed_kmh),
-            coupling: Coupling::Implicit { stiffness: CONTACT_STIFFNESS },
+            coupling: Coupling::Implicit {
+                stiffness: CONTACT_STIFFNESS,
+            },
             start_span: default_start(spans.0),
             spans,
         })
@@ -104,7 +110,11 @@ impl Run {
 
     fn check(&self, line: &LinearLine) -> Result<Vec<String>, CatenaryError> {
         let bad = |what, value, expected: &str| {
-            Err(CatenaryError::Argument { what, value, expected: expected.into() })
+            Err(CatenaryError::Argument {
+                what,
+                value,
+                expected: expected.into(),
+            })
         };
         if !(1.0..=1000.0).contains(&self.speed_kmh) {
             return bad("the speed in km/h", self.speed_kmh, "1 to 1000");
@@ -115,7 +125,11 @@ impl Run {
         if let Coupling::Implicit { stiffness } = self.coupling
             && !(stiffness > 0.0 && stiffness.is_finite())
         {
-            return bad("the contact stiffness in N/m", stiffness, "a finite value above 0");
+            return bad(
+                "the contact stiffness in N/m",
+                stiffness,
+                "a finite value above 0",
+            );
         }
         let n = line.layout.spans();
         let (first, last) = self.spans;
@@ -145,7 +159,10 @@ impl Run {
     pub fn extent(&self, line: &LinearLine) -> (f64, f64) {
         let at = |i: usize| line.layout.supports.get(i).map_or(0.0, |s| s.x);
         let n = line.layout.spans();
-        (at(self.start_span.saturating_sub(1)), at(self.spans.1).max(at(n.saturating_sub(2))))
+        (
+            at(self.start_span.saturating_sub(1)),
+            at(self.spans.1).max(at(n.saturating_sub(2))),
+        )
     }
 
     /// Where the evaluated spans begin and end, in m.
@@ -193,7 +210,9 @@ impl Run {
             series.force.push(force);
             series.height.push(height);
             series.rise.push(height - line.rest_height(x));
-            series.slack.push(u16::try_from(wire.slack_droppers()).unwrap_or(u16::MAX));
+            series
+                .slack
+                .push(u16::try_from(wire.slack_droppers()).unwrap_or(u16::MAX));
             for (rise, &support) in series.support_rise.iter_mut().zip(&supports) {
                 // The wire rises most where the pantograph is; two spans to either side are enough.
                 if (support - x).abs() < 150.0 {

@@ -70,7 +70,10 @@ impl Slackening {
     /// by row.
     pub fn new(stiffness: Vec<f64>, rest: Vec<f64>, coupling: Vec<f64>) -> Self {
         let n = stiffness.len();
-        assert!(rest.len() == n && coupling.len() == n * n, "one row a dropper");
+        assert!(
+            rest.len() == n && coupling.len() == n * n,
+            "one row a dropper"
+        );
         let mut new = Self {
             rest,
             coupling,
@@ -94,7 +97,12 @@ impl Slackening {
 
     /// Back to rest.
     pub fn reset(&mut self) {
-        for ((slack, s), rest) in self.slack.iter_mut().zip(&mut self.traction).zip(&self.rest) {
+        for ((slack, s), rest) in self
+            .slack
+            .iter_mut()
+            .zip(&mut self.traction)
+            .zip(&self.rest)
+        {
             *slack = *rest < 0.0;
             *s = (-rest).max(0.0);
         }
@@ -137,7 +145,11 @@ impl Slackening {
     pub fn tension(&self, dropper: usize) -> f64 {
         let row = dropper * self.stiffness.len();
         let stretch = self.per_force[dropper] * self.force_on_wire
-            - self.set.iter().map(|&l| self.coupling[row + l] * self.traction[l]).sum::<f64>();
+            - self
+                .set
+                .iter()
+                .map(|&l| self.coupling[row + l] * self.traction[l])
+                .sum::<f64>();
         self.predicted[dropper] + self.stiffness[dropper] * stretch + self.traction[dropper]
     }
 
@@ -157,14 +169,23 @@ impl Slackening {
         let closed = (gap + self.lowering()) / a;
         if closed >= 0.0 {
             self.force_on_wire = r * closed;
-            return Response { force: closed, height: self.height() };
+            return Response {
+                force: closed,
+                height: self.height(),
+            };
         }
-        Response { force: 0.0, height: self.respond(0.0) }
+        Response {
+            force: 0.0,
+            height: self.respond(0.0),
+        }
     }
 
     /// Σ g_j s_j.
     fn lowering(&self) -> f64 {
-        self.set.iter().map(|&j| self.per_force[j] * self.traction[j]).sum()
+        self.set
+            .iter()
+            .map(|&j| self.per_force[j] * self.traction[j])
+            .sum()
     }
 
     fn height(&self) -> f64 {
@@ -199,7 +220,10 @@ impl Slackening {
                     let stretch: f64 = self
                         .set
                         .iter()
-                        .map(|&l| (rho * g * self.per_force[l] - self.coupling[row + l]) * self.traction[l])
+                        .map(|&l| {
+                            (rho * g * self.per_force[l] - self.coupling[row + l])
+                                * self.traction[l]
+                        })
                         .sum();
                     self.with_contact[j] + self.stiffness[j] * stretch < -TOLERANCE_N
                 };
@@ -226,12 +250,16 @@ impl Slackening {
             for b in 0..=a {
                 let i = self.set[b];
                 let own = if a == b { 1.0 / self.stiffness[j] } else { 0.0 };
-                let mut sum = own - self.coupling[j * n + i]
-                    + rho * self.per_force[j] * self.per_force[i];
+                let mut sum =
+                    own - self.coupling[j * n + i] + rho * self.per_force[j] * self.per_force[i];
                 for k in 0..b {
                     sum -= l[a * n + k] * l[b * n + k];
                 }
-                l[a * n + b] = if a == b { sum.max(f64::MIN_POSITIVE).sqrt() } else { sum / l[b * n + b] };
+                l[a * n + b] = if a == b {
+                    sum.max(f64::MIN_POSITIVE).sqrt()
+                } else {
+                    sum / l[b * n + b]
+                };
             }
         }
         for a in 0..m {
@@ -269,11 +297,17 @@ mod tests {
             let m = set.len();
             let e = |j: usize| s.predicted[j] / s.stiffness[j] + s.per_force[j] * force;
             let a = nalgebra::DMatrix::from_fn(m, m, |a, b| {
-                let own = if a == b { 1.0 / s.stiffness[set[a]] } else { 0.0 };
+                let own = if a == b {
+                    1.0 / s.stiffness[set[a]]
+                } else {
+                    0.0
+                };
                 own - s.coupling[set[a] * n + set[b]]
             });
             let rhs = nalgebra::DVector::from_fn(m, |a, _| -e(set[a]));
-            let Some(t) = a.lu().solve(&rhs) else { continue };
+            let Some(t) = a.lu().solve(&rhs) else {
+                continue;
+            };
             let tight = (0..n).filter(|j| !set.contains(j)).all(|j| {
                 let h: f64 = (0..m).map(|b| s.coupling[j * n + set[b]] * t[b]).sum();
                 e(j) - h >= 0.0
@@ -290,7 +324,9 @@ mod tests {
         let n = 8;
         let mut seed = 7u64;
         let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            seed = seed
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
         };
         let mut many = 0;
@@ -298,12 +334,12 @@ mod tests {
             // H below D⁻¹ in the sense of positive definite matrices.
             let r = nalgebra::DMatrix::from_fn(n, n, |_, _| random());
             let h = &r * r.transpose();
-            let h = h * (0.9e-5 / nalgebra::SymmetricEigen::new(&r * r.transpose()).eigenvalues.max());
-            let mut s = Slackening::new(
-                vec![1e5; n],
-                vec![50.0; n],
-                h.as_slice().to_vec(),
-            );
+            let h = h
+                * (0.9e-5
+                    / nalgebra::SymmetricEigen::new(&r * r.transpose())
+                        .eigenvalues
+                        .max());
+            let mut s = Slackening::new(vec![1e5; n], vec![50.0; n], h.as_slice().to_vec());
             for j in 0..n {
                 s.predict(j, random() * 3e-3, random() * 1e-6);
             }
@@ -311,6 +347,9 @@ mod tests {
             assert_eq!(s.slack(), by_trying_all(&s, 100.0));
             many += usize::from(s.count() > 2);
         }
-        assert!(many > 50, "the cases exercise several slack droppers at once");
+        assert!(
+            many > 50,
+            "the cases exercise several slack droppers at once"
+        );
     }
 }

@@ -85,7 +85,11 @@ impl FileContent for Standard {
     fn check(&self) -> Result<(), FieldError> {
         require_positive("mesh_m", self.mesh_m, "m")?;
         require_positive("dt_s", self.dt_s, "s")?;
-        require_positive("contact_stiffness_n_per_m", self.contact_stiffness_n_per_m, "N/m")?;
+        require_positive(
+            "contact_stiffness_n_per_m",
+            self.contact_stiffness_n_per_m,
+            "N/m",
+        )?;
         require_positive("filter.cutoff_hz", self.filter.cutoff_hz, "Hz")?;
         for (i, case) in self.cases.iter().enumerate() {
             require_positive(&format!("cases[{i}].speed_kmh"), case.speed_kmh, "km/h")?;
@@ -151,7 +155,9 @@ impl Standard {
             let run = Run {
                 speed_kmh: case.speed_kmh,
                 uplift_n: pantograph.uplift.at_kmh(case.speed_kmh),
-                coupling: Coupling::Implicit { stiffness: self.contact_stiffness_n_per_m },
+                coupling: Coupling::Implicit {
+                    stiffness: self.contact_stiffness_n_per_m,
+                },
                 start_span: self.start_span,
                 spans: self.evaluated_spans,
             };
@@ -163,10 +169,19 @@ impl Standard {
                 .into_iter()
                 .map(|(name, (low, high), value)| {
                     let value = value(&report);
-                    BandResult { name, value, low, high, held: (low..=high).contains(&value) }
+                    BandResult {
+                        name,
+                        value,
+                        low,
+                        high,
+                        held: (low..=high).contains(&value),
+                    }
                 })
                 .collect();
-            cases.push(CaseResult { speed_kmh: case.speed_kmh, bands });
+            cases.push(CaseResult {
+                speed_kmh: case.speed_kmh,
+                bands,
+            });
         }
         let held = cases.iter().all(|c| c.bands.iter().all(|b| b.held));
         Ok(Validation { held, cases })

@@ -89,7 +89,11 @@ impl Statics {
                 let (dz, dy) = (z[top] - z[bottom], y[top] - y[bottom]);
                 if dz < 0.02 {
                     let p = &layout.droppers[i];
-                    return Err(CatenaryError::NoRoom { dropper: p.name(), x: p.x, length: dz });
+                    return Err(CatenaryError::NoRoom {
+                        dropper: p.name(),
+                        x: p.x,
+                        length: dz,
+                    });
                 }
                 let length = dz.hypot(dy);
                 let cosine = dz / length;
@@ -108,7 +112,9 @@ impl Statics {
                 };
             }
             for ((arm, support), &f) in arms.iter_mut().zip(&layout.supports).zip(&lateral) {
-                let Some(kind) = &support.kind.steady_arm else { continue };
+                let Some(kind) = &support.kind.steady_arm else {
+                    continue;
+                };
                 let rise = match support.kind.contact {
                     // The heel is set for the vertical load, which is small against the lateral one.
                     ContactSupport::Level => 0.0,
@@ -124,25 +130,43 @@ impl Statics {
             if change.0 < SETTLED_N && rounds > 1 {
                 refuse_pushing(layout, &droppers)?;
                 let lumped = lumped_masses(line, layout, mesh, &droppers);
-                return Ok(Self { z, y, droppers, arms, lumped, rounds });
+                return Ok(Self {
+                    z,
+                    y,
+                    droppers,
+                    arms,
+                    lumped,
+                    rounds,
+                });
             }
         }
         Err(CatenaryError::NotSettled {
             iterations: MAX_ROUNDS,
-            dropper: layout.droppers.get(change.1).map_or(String::new(), |d| d.name()),
+            dropper: layout
+                .droppers
+                .get(change.1)
+                .map_or(String::new(), |d| d.name()),
             change: change.0,
         })
     }
 
     /// EA/L ∫ (z⁰′ u′ + ½ u′²) dx in N: how much a wire's tension would rise in a displacement u of
     /// all unknowns if its ends were held instead of tensioned. The model neglects this.
-    pub fn tension_rise(&self, mesh: &Mesh, wire: WireId, axial_stiffness_n: f64, u: &[f64]) -> f64 {
+    pub fn tension_rise(
+        &self,
+        mesh: &Mesh,
+        wire: WireId,
+        axial_stiffness_n: f64,
+        u: &[f64],
+    ) -> f64 {
         let (mut stretch, mut length) = (0.0, 0.0);
         for e in mesh.elements.iter().filter(|e| e.wire == wire) {
             // Three Gauss points are exact: the integrand has degree 4.
-            for (at, weight) in
-                [(0.5 - 0.15f64.sqrt(), 5.0), (0.5, 8.0), (0.5 + 0.15f64.sqrt(), 5.0)]
-            {
+            for (at, weight) in [
+                (0.5 - 0.15f64.sqrt(), 5.0),
+                (0.5, 8.0),
+                (0.5 + 0.15f64.sqrt(), 5.0),
+            ] {
                 let n = shape_slopes(at, e.length);
                 let slope = |v: &[f64]| (0..4).map(|i| n[i] * v[e.dofs[i]]).sum::<f64>();
                 let (rest, more) = (slope(&self.z), slope(u));
@@ -223,18 +247,29 @@ fn solve_vertical(
     droppers: &[DropperAtRest],
     arms: &mut [ArmAtRest],
 ) -> Result<(Vec<f64>, Vec<f64>), CatenaryError> {
-    let mut loads: Vec<f64> =
-        lumped_masses(line, layout, mesh, droppers).iter().map(|kg| -kg * G).collect();
+    let mut loads: Vec<f64> = lumped_masses(line, layout, mesh, droppers)
+        .iter()
+        .map(|kg| -kg * G)
+        .collect();
     for e in &mesh.elements {
         for (dof, f) in e.dofs.iter().zip(e.uniform_load(-e.mass * G)) {
             loads[*dof] += f;
         }
     }
-    for ((s, arm), &station) in layout.supports.iter().zip(&*arms).zip(&mesh.support_station) {
+    for ((s, arm), &station) in layout
+        .supports
+        .iter()
+        .zip(&*arms)
+        .zip(&mesh.support_station)
+    {
         if let Some(kind) = &s.kind.steady_arm {
             // The arm's weight is in `vertical`; its third of inertia is no load.
             let dipping = s.kind.contact == ContactSupport::Dipping;
-            let load = if dipping { arm.vertical } else { -kind.mass_kg * G / 2.0 };
+            let load = if dipping {
+                arm.vertical
+            } else {
+                -kind.mass_kg * G / 2.0
+            };
             loads[mesh.contact[station].height] += load + kind.mass_kg / 3.0 * G;
         }
     }
@@ -251,7 +286,11 @@ fn solve_vertical(
     for ((s, arm), &station) in layout.supports.iter().zip(arms).zip(&mesh.support_station) {
         let dof = mesh.contact[station].height;
         if s.kind.contact == ContactSupport::Level {
-            let weight = s.kind.steady_arm.as_ref().map_or(0.0, |a| a.mass_kg * G / 2.0);
+            let weight = s
+                .kind
+                .steady_arm
+                .as_ref()
+                .map_or(0.0, |a| a.mass_kg * G / 2.0);
             arm.vertical = needed[dof] - loads[dof] - weight;
         }
     }
@@ -280,6 +319,10 @@ fn solve_lateral(
         .collect();
     let y = solve_held(mesh, &springs, &held, &vec![0.0; mesh.dofs])?;
     let f = forces(mesh, &springs, &y);
-    let at_supports = mesh.support_station.iter().map(|&s| f[mesh.contact[s].height]).collect();
+    let at_supports = mesh
+        .support_station
+        .iter()
+        .map(|&s| f[mesh.contact[s].height])
+        .collect();
     Ok((y, at_supports))
 }

@@ -15,7 +15,12 @@ fn two_dots_text(a: &[f64], x: &[f64], y: &[f64]) -> (f64, f64) {
     let (mut sx, mut sy) = ([0.0; 8], [0.0; 8]);
     let (a8, x8, y8) = (a.chunks_exact(8), x.chunks_exact(8), y.chunks_exact(8));
     let (mut rx, mut ry) = (0.0, 0.0);
-    for ((a, x), y) in a8.remainder().iter().zip(x8.remainder()).zip(y8.remainder()) {
+    for ((a, x), y) in a8
+        .remainder()
+        .iter()
+        .zip(x8.remainder())
+        .zip(y8.remainder())
+    {
         rx += a * x;
         ry += a * y;
     }
@@ -34,7 +39,12 @@ fn two_dots_wide(a: &[f64], x: &[f64], y: &[f64]) -> (f64, f64) {
     let (mut sx, mut sy) = ([0.0f64; 8], [0.0f64; 8]);
     let (a8, x8, y8) = (a.chunks_exact(8), x.chunks_exact(8), y.chunks_exact(8));
     let (mut rx, mut ry) = (0.0, 0.0);
-    for ((a, x), y) in a8.remainder().iter().zip(x8.remainder()).zip(y8.remainder()) {
+    for ((a, x), y) in a8
+        .remainder()
+        .iter()
+        .zip(x8.remainder())
+        .zip(y8.remainder())
+    {
         rx += a * x;
         ry += a * y;
     }
@@ -86,7 +96,8 @@ mod tests {
     #[test]
     fn both_builds_give_the_plain_sums() {
         for n in [0, 1, 7, 8, 9, 100, 2141] {
-            let vector = |seed: f64| -> Vec<f64> { (0..n).map(|i| (i as f64 * seed).sin()).collect() };
+            let vector =
+                |seed: f64| -> Vec<f64> { (0..n).map(|i| (i as f64 * seed).sin()).collect() };
             let (a, x, y) = (vector(0.7), vector(1.3), vector(2.9));
             let plain = |x: &[f64]| a.iter().zip(x).map(|(a, x)| a * x).sum::<f64>();
             for (sx, sy) in [two_dots(&a, &x, &y), two_dots_text(&a, &x, &y)] {

@@ -89,7 +89,12 @@ pub struct Newmark {
 impl Newmark {
     /// For a step of `dt` seconds.
     pub fn new(dt: f64) -> Self {
-        Self { dt, accel: 4.0 / (dt * dt), jump: 4.0 / dt, rate: 2.0 / dt }
+        Self {
+            dt,
+            accel: 4.0 / (dt * dt),
+            jump: 4.0 / dt,
+            rate: 2.0 / dt,
+        }
     }
 
     /// (u̇⁺, ü⁺) from the old motion and u⁺.
