@@ -1,3 +1,5 @@
 //! Models of the world: constant data, separate state, an integrator. No threads, no input or output.
 
+pub mod catenary;
+pub mod interaction_mass;
 pub mod pantograph;

@@ -1,0 +1,6 @@
+//! Filters, statistics and error measures of sampled signals.
+
+pub mod butterworth;
+pub mod error_index;
+pub mod filter;
+pub mod statistics;
