@@ -3,8 +3,13 @@
 mod benches;
 mod conductor;
 mod latency;
+mod line;
+mod progress;
 mod run;
+mod series;
+mod simulate;
 mod text;
+mod validate;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -61,6 +66,12 @@ enum CommandLine {
     Run(run::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
     Latency(latency::Arguments),
+    /// Check an overhead line, its rest position, its modes, its drawing.
+    Line(line::Arguments),
+    /// Run a pantograph along an overhead line, offline.
+    Simulate(simulate::Arguments),
+    /// Hold the reference solver against the acceptance bands of a standard.
+    Validate(validate::Arguments),
 }
 
 /// Parses the arguments and does what they say.
@@ -71,6 +82,20 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
+        Some(CommandLine::Line(a)) => line::run(&a),
+        Some(CommandLine::Simulate(a)) => simulate::run(&a),
+        Some(CommandLine::Validate(a)) => validate::run(&a),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
+}
+
+/// Spans as `A..B`, both included, from 1.
+fn parse_spans(text: &str) -> Result<(usize, usize), String> {
+    let bounds = text
+        .split_once("..")
+        .and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
+    match bounds {
+        Some((first, last)) if 1 <= first && first <= last => Ok((first, last)),
+        _ => Err("expected FIRST..LAST, both included, from 1: for example 6..15".into()),
+    }
 }

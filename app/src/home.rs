@@ -1,4 +1,4 @@
-//! Where the shipped files are: `sessions` and `assets` stand side by side.
+//! Where the shipped files are (`sessions` and `assets` stand side by side), and where prepared data is kept.
 
 use std::path::{Path, PathBuf};
 
@@ -23,4 +23,15 @@ pub fn find(file: &str) -> Result<PathBuf, String> {
              Set PANTOBENCH_HOME to the directory that holds 'sessions' and 'assets', or name a session file."
         )
     })
+}
+
+/// Where prepared lines are kept: the user's cache directory, or the system's temporary one.
+pub fn cache_dir() -> PathBuf {
+    let from = |variable: &str| {
+        std::env::var_os(variable)
+            .filter(|v| !v.is_empty())
+            .map(PathBuf::from)
+    };
+    let cache = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
+    cache.unwrap_or_else(std::env::temp_dir).join("pantobench")
 }

@@ -96,8 +96,16 @@ impl Run {
         pantograph: &Pantograph,
         speed_kmh: f64,
     ) -> Result<Self, CatenaryError> {
-        let spans = default_spans(line)?;
-        Ok(Self {
+        Ok(Self::with_spans(
+            pantograph,
+            speed_kmh,
+            default_spans(line)?,
+        ))
+    }
+
+    /// The same with the evaluated spans, first and last from 1.
+    pub fn with_spans(pantograph: &Pantograph, speed_kmh: f64, spans: (usize, usize)) -> Self {
+        Self {
             speed_kmh,
             uplift_n: pantograph.uplift.at_kmh(speed_kmh),
             coupling: Coupling::Implicit {
@@ -105,7 +113,7 @@ impl Run {
             },
             start_span: default_start(spans.0),
             spans,
-        })
+        }
     }
 
     fn check(&self, line: &LinearLine) -> Result<Vec<String>, CatenaryError> {
