@@ -473,9 +473,9 @@ impl Guard {
 
     /// Writes what the actuators are really told, and ends Stopping when all have arrived.
     ///
-    /// `elapsed` is the number of periods since the cycle before: more than 1 after an overrun.
-    pub fn write_commands(&mut self, frame: &mut Frame, elapsed: u64) {
-        let dt = self.dt * elapsed as f64;
+    /// After an overrun a command goes on from where it stood: catching up would be a jump.
+    pub fn write_commands(&mut self, frame: &mut Frame) {
+        let dt = self.dt;
         let frame_is_powered = self.drive() == Drive::On;
         let mut all_at_rest = true;
         for a in &mut self.actuators {

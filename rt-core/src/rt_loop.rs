@@ -125,7 +125,7 @@ impl<C: Clock> RtLoop<C> {
         self.frame.t_nanos = tick.t_nanos;
         self.note_timing(tick);
         self.serve_commands();
-        self.advance_params(1 + tick.skipped);
+        self.advance_params();
 
         let exchanged = self.rig.exchange(&mut self.frame);
         let mut fault = match exchanged {
@@ -177,7 +177,7 @@ impl<C: Clock> RtLoop<C> {
         if self.guard.state() == State::Running && (finished.is_some() || over) {
             self.stop(finished.unwrap_or(StopCause::Duration));
         }
-        self.guard.write_commands(&mut self.frame, 1 + tick.skipped);
+        self.guard.write_commands(&mut self.frame);
         let state = self.guard.state();
         if state != state_before {
             self.tell(EventKind::State {
@@ -240,8 +240,8 @@ impl<C: Clock> RtLoop<C> {
         }
     }
 
-    fn advance_params(&mut self, periods: u64) {
-        self.params.advance(self.dt * periods as f64);
+    fn advance_params(&mut self) {
+        self.params.advance(self.dt);
         for index in 0..self.params.specs().len() {
             let value = self.params.get(index);
             if self.slewing[index] && value == self.params.target(index) {
