@@ -28,15 +28,23 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     let start = Instant::now();
     let line = Arc::new(LinearLine::build(&design, 1.0)?);
-    let basis = Arc::new(load_or_build(&folder, &line, MODES, &mut |n| {
-        eprintln!("{n}")
-    })?);
+    let basis = Arc::new(load_or_build(
+        &folder,
+        &line,
+        MODES,
+        &mut |n| eprintln!("{n}"),
+        &mut |_| (),
+    )?);
     let cold = start.elapsed().as_secs_f64();
     let start = Instant::now();
     let line_again = Arc::new(LinearLine::build(&design, 1.0)?);
-    black_box(load_or_build(&folder, &line_again, MODES, &mut |n| {
-        eprintln!("{n}")
-    })?);
+    black_box(load_or_build(
+        &folder,
+        &line_again,
+        MODES,
+        &mut |n| eprintln!("{n}"),
+        &mut |_| (),
+    )?);
     let warm = start.elapsed().as_secs_f64();
     std::fs::remove_dir_all(&folder)?;
     println!(
@@ -190,6 +198,7 @@ impl PlainBanded {
         Self { rows, width }
     }
 
+    #[allow(clippy::needless_range_loop, reason = "as a textbook writes it")]
     fn solve(&self, b: &mut [f64]) {
         let (n, w) = (self.rows.len(), self.width);
         for i in 0..n {

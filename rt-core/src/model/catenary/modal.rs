@@ -299,6 +299,10 @@ impl WireModel for ModalWire {
         self.slack.count()
     }
 
+    fn unsettled(&self) -> u64 {
+        self.slack.unsettled()
+    }
+
     fn new_state(&self) -> WireState {
         WireState {
             motion: vec![0.0; 3 * self.q.len()],
