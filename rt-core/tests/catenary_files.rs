@@ -1,4 +1,9 @@
 //! Prepared lines on disk, and drawings.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
 
 mod catenary;
 
@@ -33,10 +38,18 @@ fn a_prepared_line_comes_back_as_it_was_built() {
     let folder = Folder::new("cache");
     let model = linear(&small(), 2.0);
     let mut notices = Vec::new();
-    let mut get =
-        |modes| load_or_build(&folder.0, &model, modes, &mut |n| notices.push(n)).unwrap();
+    let mut get = |modes| {
+        load_or_build(
+            &folder.0,
+            &model,
+            modes,
+            &mut |n| notices.push(n),
+            &mut |_| (),
+        )
+        .unwrap()
+    };
     let built = get(40);
-    assert_eq!(built, ModalBasis::build(&model, 40).unwrap());
+    assert_eq!(built, ModalBasis::build(&model, 40, &mut |_| ()).unwrap());
     assert_eq!(get(40), built);
     assert_eq!(folder.files(), 1);
     assert_ne!(get(41), built);
@@ -54,11 +67,12 @@ fn a_prepared_line_comes_back_as_it_was_built() {
 fn a_damaged_file_is_noticed_and_made_again() {
     let folder = Folder::new("damage");
     let model = linear(&small(), 2.0);
-    let built = ModalBasis::build(&model, 20).unwrap();
+    let built = ModalBasis::build(&model, 20, &mut |_| ()).unwrap();
     let file = path(&folder.0, key(&model, 20));
     let get = || {
         let mut notices = Vec::new();
-        let basis = load_or_build(&folder.0, &model, 20, &mut |n| notices.push(n)).unwrap();
+        let basis =
+            load_or_build(&folder.0, &model, 20, &mut |n| notices.push(n), &mut |_| ()).unwrap();
         (basis, notices)
     };
     assert!(get().1.is_empty());
@@ -90,11 +104,13 @@ fn a_damaged_file_is_noticed_and_made_again() {
 fn many_at_once_share_one_file_and_a_hopeless_folder_stops_nobody() {
     let folder = Folder::new("together");
     let model = linear(&small(), 2.0);
-    let built = ModalBasis::build(&model, 30).unwrap();
+    let built = ModalBasis::build(&model, 30, &mut |_| ()).unwrap();
     std::thread::scope(|scope| {
         for _ in 0..6 {
             scope.spawn(|| {
-                let basis = load_or_build(&folder.0, &model, 30, &mut |n| panic!("{n}")).unwrap();
+                let basis =
+                    load_or_build(&folder.0, &model, 30, &mut |n| panic!("{n}"), &mut |_| ())
+                        .unwrap();
                 assert_eq!(basis, built);
             });
         }
@@ -104,7 +120,7 @@ fn many_at_once_share_one_file_and_a_hopeless_folder_stops_nobody() {
     let file = folder.0.join("no-folder");
     std::fs::write(&file, "").unwrap();
     let mut notices = Vec::new();
-    let basis = load_or_build(&file, &model, 30, &mut |n| notices.push(n)).unwrap();
+    let basis = load_or_build(&file, &model, 30, &mut |n| notices.push(n), &mut |_| ()).unwrap();
     assert_eq!(basis, built);
     assert!(
         notices.iter().any(|n| n.contains("cannot be kept")),

@@ -33,7 +33,12 @@ const DEPENDENT: f64 = 1e-9;
 
 impl ModalBasis {
     /// The `count` lowest modes (at most all) and the attachment vectors of all droppers.
-    pub fn build(line: &LinearLine, count: usize) -> Result<Self, CatenaryError> {
+    /// `progress` hears the finished part (0 to 1).
+    pub fn build(
+        line: &LinearLine,
+        count: usize,
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<Self, CatenaryError> {
         let n = line.dofs();
         if count == 0 {
             return Err(CatenaryError::Argument {
@@ -43,8 +48,11 @@ impl ModalBasis {
             });
         }
         let count = count.min(n);
+        progress(0.0);
         let modes = lowest_modes(&line.stiffness, &line.mass, count)
             .map_err(|e| CatenaryError::Modes(e.to_string()))?;
+        // The eigensolver takes most of the time.
+        progress(0.8);
         let mut omega2 = modes.omega2;
         let mut shapes = modes.shapes;
         if count < n {
@@ -52,7 +60,10 @@ impl ModalBasis {
             omega2.extend(more);
             shapes.extend(attached);
         }
-        Self::condense(line, count, omega2, &shapes)
+        progress(0.9);
+        let basis = Self::condense(line, count, omega2, &shapes)?;
+        progress(1.0);
+        Ok(basis)
     }
 
     /// Number of vectors.

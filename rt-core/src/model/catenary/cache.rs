@@ -71,6 +71,7 @@ pub fn load_or_build(
     line: &LinearLine,
     modes: usize,
     notice: &mut dyn FnMut(String),
+    progress: &mut dyn FnMut(f64),
 ) -> Result<ModalBasis, CatenaryError> {
     let key = key(line, modes);
     let path = path(folder, key);
@@ -88,7 +89,7 @@ pub fn load_or_build(
             path.display()
         )),
     }
-    let basis = ModalBasis::build(line, modes)?;
+    let basis = ModalBasis::build(line, modes, progress)?;
     if let Err(e) = write(folder, &path, &encode(&basis, key)) {
         notice(format!(
             "the prepared line cannot be kept in '{}': {e}",

@@ -319,6 +319,10 @@ impl WireModel for FullWire {
         self.slack.count()
     }
 
+    fn unsettled(&self) -> u64 {
+        self.slack.unsettled()
+    }
+
     fn new_state(&self) -> WireState {
         WireState {
             motion: vec![0.0; 3 * self.u.len()],

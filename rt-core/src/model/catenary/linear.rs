@@ -8,6 +8,7 @@ use super::mesh::{Mesh, shapes};
 use super::slack::Slackening;
 use super::statics::Statics;
 use crate::numeric::banded::{BandedCholesky, SymBanded};
+use crate::numeric::eigen::lowest_modes;
 
 /// A dropper as a spring between two free unknowns. Its stretch is u_top − u_bottom.
 #[derive(Clone, Copy, Debug)]
@@ -211,14 +212,15 @@ impl LinearLine {
                 self.statics.z[dof] += u[*i];
             }
         }
-        for j in 0..count {
-            let change = self.droppers[j].stiffness * (self.stretch(j, &u) - delta[j]);
-            let station = self.mesh.dropper_station[j];
-            self.droppers[j].rest += change;
+        for (j, link) in self.droppers.iter_mut().enumerate() {
+            let stretch = link.stretch_of(&u);
+            let change = link.stiffness * (stretch - delta[j]);
+            link.rest += change;
             let rest = &mut self.statics.droppers[j];
             rest.force += change / rest.cosine;
-            rest.length += self.droppers[j].stretch_of(&u);
-            rest.height = self.statics.z[self.mesh.contact[station].height];
+            rest.length += stretch;
+            let bottom = self.mesh.contact[self.mesh.dropper_station[j]].height;
+            rest.height = self.statics.z[bottom];
         }
         Ok(())
     }
@@ -266,6 +268,17 @@ impl LinearLine {
             point.of(&u)
         };
         Ok(places.iter().map(at).collect())
+    }
+
+    /// The lowest natural frequencies with all droppers tight, in Hz; at most all there are.
+    pub fn frequencies(&self, count: usize) -> Result<Vec<f64>, CatenaryError> {
+        let modes = lowest_modes(&self.stiffness, &self.mass, count.min(self.dofs()))
+            .map_err(|e| CatenaryError::Modes(e.to_string()))?;
+        Ok(modes
+            .omega2
+            .iter()
+            .map(|w| w.sqrt() / std::f64::consts::TAU)
+            .collect())
     }
 
     /// Depth of the contact wire in m below the straight line between the droppers beside the middle

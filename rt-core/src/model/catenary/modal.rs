@@ -2,7 +2,7 @@
 //!
 //! The stretch of a dropper is a product with all vectors, and reading that many numbers from memory
 //! is what a step costs. So not every dropper is looked at in every step: those near the contact, those
-//! slack or lightly loaded always; the others in turn, each at least once in sixteen steps.
+//! slack or lightly loaded always; the others in turn, each once in 32 steps.
 
 use super::basis::{ModalBasis, quadratic};
 use super::error::CatenaryError;
@@ -13,11 +13,11 @@ use super::wire::{ElasticContact, Newmark, Prediction, Response, WireModel, Wire
 use std::sync::Arc;
 
 /// Droppers up to this distance from the contact are looked at in every step, in m.
-const NEAR_M: f64 = 100.0;
+const NEAR_M: f64 = 80.0;
 /// So are those whose predicted tension is below this part of that at rest.
 const LIGHT: f64 = 0.5;
 /// All others are looked at once in so many steps.
-const TURNS: usize = 16;
+const TURNS: usize = 32;
 
 /// What the modal model does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -297,6 +297,10 @@ impl WireModel for ModalWire {
 
     fn slack_droppers(&self) -> usize {
         self.slack.count()
+    }
+
+    fn unsettled(&self) -> u64 {
+        self.slack.unsettled()
     }
 
     fn new_state(&self) -> WireState {

@@ -232,6 +232,12 @@ impl Run {
             }
         }
         progress(1.0);
+        if wire.unsettled() > 0 {
+            series.warnings.push(format!(
+                "in {} steps it could not be settled which droppers are slack; do not trust this run",
+                wire.unsettled()
+            ));
+        }
         Ok(series)
     }
 }

@@ -38,8 +38,11 @@ pub struct Case {
     pub loss_pct: Band,
 }
 
+/// Name, band, and where a report holds the value.
+type BandRow = (&'static str, Band, fn(&Report) -> f64);
+
 impl Case {
-    fn bands(&self) -> [(&'static str, Band, fn(&Report) -> f64); 8] {
+    fn bands(&self) -> [BandRow; 8] {
         [
             ("mean_n", self.mean_n, |r| r.mean_n),
             ("std_n", self.std_n, |r| r.std_n),
@@ -94,8 +97,7 @@ impl FileContent for Standard {
         for (i, case) in self.cases.iter().enumerate() {
             require_positive(&format!("cases[{i}].speed_kmh"), case.speed_kmh, "km/h")?;
             for (name, (low, high), _) in case.bands() {
-                // Written so that NaN is refused too.
-                if !(low <= high) {
+                if low > high || low.is_nan() || high.is_nan() {
                     return Err(FieldError::new(
                         format!("cases[{i}].{name}"),
                         format!("is ({low}, {high}); expected the lower bound first"),

@@ -63,6 +63,9 @@ pub trait WireModel: Send {
     /// How many droppers are slack.
     fn slack_droppers(&self) -> usize;
 
+    /// How many answers since the last reset did not settle which droppers are slack.
+    fn unsettled(&self) -> u64;
+
     /// An empty state that fits this model. Allocates.
     fn new_state(&self) -> WireState;
 
