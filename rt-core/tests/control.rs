@@ -357,8 +357,8 @@ fn the_running_controller_is_the_one_that_was_analysed() {
     }
 }
 
-/// The mean force on the pantograph that the model does not know shifts the estimate; with the
-/// bias state it does not.
+/// The mean force on the pantograph that the model does not know shifts the estimate and with it
+/// the motor, by about 6 mm at 300 km/h; with the bias state it does not.
 #[test]
 fn the_bias_state_removes_the_error_of_a_constant_force() {
     let plant = plant(50e3);
@@ -377,30 +377,34 @@ fn the_bias_state_removes_the_error_of_a_constant_force() {
             assert!(lqg.innovation()[0].abs() < 1e-12);
         }
     }
-    assert!(
-        errors[0] > 1e-3 && errors[1] < 1e-9 + errors[0],
-        "{errors:?}"
-    );
+    assert!((5e-3..7e-3).contains(&errors[0]), "{errors:?}");
+    assert!(errors[1] < 1e-9, "{errors:?}");
 }
 
-/// A limited action is limited, the observer knows it, and the loop comes back from it.
-#[test]
-fn saturation_is_known_to_the_observer() {
+/// A wire step of 1 mm with the action limited to ± `limit`; largest action and last state.
+fn wire_step(limit: f64) -> (f64, nalgebra::SVector<f64, STATES>) {
     let plant = plant(50e3);
-    let limit = 0.5e-3;
     let mut lqg = Lqg::new(gains(None), limit);
     let mut x = nalgebra::SVector::<f64, STATES>::zeros();
-    let (mut action, mut saturated) = (0.0, 0);
+    let (mut action, mut largest) = (0.0_f64, 0.0_f64);
     for _ in 0..2000 {
         let height = 1e-3;
         x = plant.a * x + plant.b_z * height + plant.b_u * action;
         action = lqg.step(height, [x[0], x[3]]);
-        assert!(action.abs() <= limit);
-        saturated += usize::from(action.abs() == limit);
-        // Noise-free and with the true inputs the estimate is the state.
-        assert!((lqg.estimate()[6] - x[6]).abs() < 1e-12);
+        largest = largest.max(action.abs());
+        // Without noise and with the true inputs the estimate is the state.
+        assert!((lqg.estimate()[6] - x[6]).abs() < 1e-9);
     }
-    assert!(saturated > 0);
+    (largest, x)
+}
+
+/// The rig is unstable by itself, so that it comes back from little saturation only: here a tenth
+/// of what the step asks for.
+#[test]
+fn saturation_is_known_to_the_observer() {
+    let (free, _) = wire_step(f64::INFINITY);
+    let (largest, x) = wire_step(0.9 * free);
+    assert_eq!(largest, 0.9 * free);
     assert!(
         (x[0] - 1e-3).abs() < 1e-9 && (x[3] - 1e-3).abs() < 1e-9,
         "{x}"

@@ -4,7 +4,7 @@
 use super::kalman::OBSERVED;
 use super::lqg::LqgGains;
 use super::newmark::{LinearPart, NewmarkBlock};
-use super::state_space::{RigModel, STATES};
+use super::state_space::RigModel;
 use crate::file::FieldError;
 use crate::model::pantograph::Pantograph;
 use crate::signal::filter::Sos;
@@ -263,7 +263,7 @@ impl<'a> Step<'a> {
         next[self.places.measured_force] = force;
     }
 
-    /// u⁺ = −K (x̂ − x_ss z_c), then the observer's step with it and with what is measured next.
+    /// u⁺ = −K (x̂ − x_ss z_c − x_f f̂), then the observer's step with it and with what is measured next.
     fn controller(&self, x: &DVector<f64>, next: &mut DVector<f64>, height: f64, next_height: f64) {
         let Some(LqgGains { lqr, kalman }) = &self.parts.gains else {
             return;
@@ -271,8 +271,7 @@ impl<'a> Step<'a> {
         let (place, count) = (self.places.estimate, kalman.states);
         let mut estimate = SVector::<f64, OBSERVED>::zeros();
         estimate.rows_mut(0, count).copy_from(&x.rows(place, count));
-        let state = estimate.fixed_rows::<STATES>(0).into_owned();
-        let action = lqr.action(&state, height);
+        let action = lqr.action(&estimate, height);
         kalman.predict(&mut estimate, next_height, action);
         let positions = [next[self.places.interaction], next[self.places.motor]];
         kalman.correct(&mut estimate, positions);

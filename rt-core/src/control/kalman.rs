@@ -10,6 +10,8 @@ use nalgebra::{DMatrix, SMatrix, SVector};
 
 /// States of the observer: those of the rig and the force bias.
 pub const OBSERVED: usize = STATES + 1;
+/// Place of the force bias.
+pub const BIAS: usize = STATES;
 
 /// How Q_kf and R_kf are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -72,8 +74,7 @@ impl Kalman {
         };
         let mut a = SMatrix::<f64, OBSERVED, OBSERVED>::identity();
         a.fixed_view_mut::<STATES, STATES>(0, 0).copy_from(&plant.a);
-        a.fixed_view_mut::<STATES, 1>(0, STATES)
-            .copy_from(&plant.b_f);
+        a.fixed_view_mut::<STATES, 1>(0, BIAS).copy_from(&plant.b_f);
         let force = plant.b_f.push(0.0);
         let mut noise = force * force.transpose() * squared(tuning.process);
         if let Some(step) = tuning.bias_step_n {

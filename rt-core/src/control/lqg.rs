@@ -2,7 +2,7 @@
 
 use super::kalman::{Kalman, OBSERVED};
 use super::lqr::Lqr;
-use super::state_space::{INTERACTION, MOTOR, PANTOGRAPH, STATES};
+use super::state_space::{INTERACTION, MOTOR, PANTOGRAPH};
 use nalgebra::SVector;
 
 /// Gains of a design, swapped as one.
@@ -58,8 +58,7 @@ impl Lqg {
         // The observer gets the action as it was sent, saturated.
         kalman.predict(&mut self.estimate, wire_height, self.action);
         self.innovation = kalman.correct(&mut self.estimate, positions);
-        let state = self.estimate.fixed_rows::<STATES>(0).into_owned();
-        let action = self.gains.lqr.action(&state, wire_height);
+        let action = self.gains.lqr.action(&self.estimate, wire_height);
         self.action = action.max(-self.limit_m).min(self.limit_m);
         self.action
     }

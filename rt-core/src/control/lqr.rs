@@ -1,5 +1,6 @@
 //! The regulator: makes the motor follow the interaction mass at little action.
 
+use super::kalman::{BIAS, OBSERVED};
 use super::riccati::{self, RiccatiError};
 use super::state_space::{INTERACTION, MOTOR, Plant, STATES};
 use nalgebra::{DMatrix, DVector, RowSVector, SVector};
@@ -22,13 +23,16 @@ impl LqrWeights {
     };
 }
 
-/// u = −K (x̂ − x_ss z_c): zero at rest at any wire height.
+/// u = −K (x̂ − x_ss z_c − x_f f̂): zero where the rig rests, at any wire height z_c and under any
+/// lasting force f̂ on the pantograph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lqr {
     /// K.
     pub gain: RowSVector<f64, STATES>,
     /// K x_ss, the action that would remain per metre of wire height without the feedforward.
     pub rest_gain: f64,
+    /// K x_f, the action that would remain per newton of lasting force without the feedforward.
+    pub force_rest_gain: f64,
     /// Largest |eigenvalue| of A − B K.
     pub spectral_radius: f64,
     /// Relative residual of the Riccati equation.
@@ -51,13 +55,17 @@ impl Lqr {
         Ok(Self {
             gain,
             rest_gain: gain.transpose().dot(&Plant::rest()),
+            force_rest_gain: gain.transpose().dot(&plant.rest_under_force),
             spectral_radius: solution.spectral_radius,
             residual: solution.residual,
         })
     }
 
-    /// The action in m for an estimated state and a wire height in m.
-    pub fn action(&self, state: &SVector<f64, STATES>, wire_height: f64) -> f64 {
-        self.rest_gain * wire_height - self.gain.transpose().dot(state)
+    /// The action in m for an estimate, its last entry being the lasting force in N, and a wire
+    /// height in m.
+    pub fn action(&self, estimate: &SVector<f64, OBSERVED>, wire_height: f64) -> f64 {
+        let state = estimate.fixed_rows::<STATES>(0);
+        self.rest_gain * wire_height + self.force_rest_gain * estimate[BIAS]
+            - self.gain.transpose().dot(&state)
     }
 }

@@ -48,7 +48,7 @@ pub enum MarginError {
 /// Margins at a cut channel.
 pub fn margins(open: &OpenLoop) -> Result<Margins, MarginError> {
     let spectral_radius = spectral_radius(&open.closed(1.0));
-    if !(spectral_radius < 1.0) {
+    if spectral_radius.is_nan() || spectral_radius >= 1.0 {
         return Err(MarginError::Unstable { spectral_radius });
     }
     let response = Response::new(open);
@@ -98,12 +98,16 @@ fn disk_margin(response: &Response, samples: &[(f64, Complex<f64>)]) -> (f64, f6
             largest = (value, angle);
         }
     };
-    for (angle, l) in samples {
+    if let Some((angle, l)) = samples.last() {
         take(*angle, size(*l));
     }
+    let sampled = samples.iter().map(|(_, l)| size(*l)).fold(0.0, f64::max);
     for three in samples.windows(3) {
         let [before, here, after] = [three[0], three[1], three[2]];
-        if size(here.1) >= size(before.1) && size(here.1) >= size(after.1) {
+        let value = size(here.1);
+        take(here.0, value);
+        // A peak between samples of half the height may still be the highest.
+        if value >= 0.5 * sampled && value >= size(before.1) && value >= size(after.1) {
             let (angle, value) = peak(before.0, after.0, |angle| size(response.at(angle)));
             take(angle, value);
         }
@@ -181,7 +185,8 @@ fn crossings(
 /// L(e^{jωT}) = cᵀ (zI − A)⁻¹ b + d with A reduced once to Hessenberg form, so that one frequency
 /// costs n², not n³.
 struct Response {
-    hessenberg: DMatrix<f64>,
+    /// The Hessenberg matrix, row by row.
+    rows: Vec<f64>,
     b: DVector<f64>,
     c: DVector<f64>,
     d: f64,
@@ -196,7 +201,7 @@ impl Response {
         Self {
             b: q.transpose() * open.b.component_div(&scale),
             c: q.transpose() * open.c.component_mul(&scale),
-            hessenberg,
+            rows: hessenberg.transpose().as_slice().to_vec(),
             d: open.d,
         }
     }
@@ -204,36 +209,37 @@ impl Response {
     fn at(&self, angle: f64) -> Complex<f64> {
         let z = Complex::from_polar(1.0, angle);
         let n = self.b.len();
-        let mut m = self.hessenberg.map(|x| Complex::from(-x));
+        // Row by row, so that elimination runs along memory.
+        let mut m: Vec<Complex<f64>> = self.rows.iter().map(|x| Complex::from(-x)).collect();
         for i in 0..n {
-            m[(i, i)] += z;
+            m[i * n + i] += z;
         }
-        let mut x = self.b.map(Complex::from);
-        // Gauss with row exchange; one entry below each diagonal.
+        let mut x: Vec<Complex<f64>> = self.b.iter().map(|b| Complex::from(*b)).collect();
+        // Gauss with row exchange; there is one entry below each diagonal.
         for k in 0..n.saturating_sub(1) {
-            if m[(k + 1, k)].norm_sqr() > m[(k, k)].norm_sqr() {
-                for j in k..n {
-                    m.swap((k, j), (k + 1, j));
-                }
-                x.swap_rows(k, k + 1);
+            let (above, below) = m.split_at_mut((k + 1) * n);
+            let (above, below) = (&mut above[k * n + k..], &mut below[k..n]);
+            if below[0].norm_sqr() > above[0].norm_sqr() {
+                above.swap_with_slice(below);
+                x.swap(k, k + 1);
             }
-            let factor = m[(k + 1, k)] / m[(k, k)];
-            for j in k + 1..n {
-                let above = m[(k, j)];
-                m[(k + 1, j)] -= factor * above;
+            let factor = below[0] / above[0];
+            for (below, above) in below.iter_mut().zip(above.iter()) {
+                *below -= factor * above;
             }
-            let above = x[k];
-            x[k + 1] -= factor * above;
+            let known = x[k];
+            x[k + 1] -= factor * known;
         }
         for k in (0..n).rev() {
-            let value = x[k] / m[(k, k)];
-            x[k] = value;
-            for i in 0..k {
-                let entry = m[(i, k)];
-                x[i] -= entry * value;
-            }
+            let row = &m[k * n..(k + 1) * n];
+            let known: Complex<f64> = row[k + 1..]
+                .iter()
+                .zip(&x[k + 1..])
+                .map(|(m, x)| m * x)
+                .sum();
+            x[k] = (x[k] - known) / row[k];
         }
-        let sum: Complex<f64> = self.c.iter().zip(x.iter()).map(|(c, x)| x * *c).sum();
+        let sum: Complex<f64> = self.c.iter().zip(&x).map(|(c, x)| x * *c).sum();
         sum + self.d
     }
 }

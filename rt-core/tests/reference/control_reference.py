@@ -123,6 +123,7 @@ class Loop:
         self.k_i, self.pad, self.wire, self.with_lqg, self.extra = k_i, pad, wire, with_lqg, extra
         self.knows_wire = knows_wire
         self.K = lqr(A, b_u, q, 1.0)
+        self.force_rest = np.linalg.solve(np.eye(10) - A, b_f)
         self.Ae, self.C, self.L, _ = kalman(A, b_f, 10.0, 1e-3, "std", bias)
         self.b_z, self.b_u = np.append(b_z, 0), np.append(b_u, 0)
         self.a_i, b = newmark(0.05, 50.0, k_i)
@@ -159,7 +160,8 @@ class Loop:
         p_next = self.a_p @ x_p + self.b_p * m_next[0]
         pushed = self.pad * (p_next[0] - m_next[0])
         a, b, c, d = self.filter
-        u_next = -self.K @ (est[:10] - REST * z)
+        lasting = est[10] if len(est) > 10 else 0.0
+        u_next = -self.K @ (est[:10] - REST * z - self.force_rest * lasting)
         predicted = self.Ae @ est + self.b_z * z_next * self.knows_wire + self.b_u * u_next
         y = np.array([i_next[0], m_next[0]])
         est_next = predicted + self.L @ (y - self.C @ predicted)
