@@ -157,7 +157,7 @@ fn a_run_is_compared_with_its_own_series_and_prepared_lines_are_kept() {
         "--scheme",
         "modal",
         "--modes",
-        "300",
+        "800",
     ]));
     assert!(
         modal["error_filtered_pct"].as_f64().unwrap() < 8.0,
@@ -220,7 +220,7 @@ fn bad_lines_are_explained_with_exit_code_2() {
         "--pantograph",
         DSA_380,
         "--speed",
-        "300",
+        "800",
         "--spans",
         "18..25",
     ]);
@@ -237,7 +237,7 @@ fn bad_lines_are_explained_with_exit_code_2() {
         "--pantograph",
         DSA_380,
         "--speed",
-        "300",
+        "800",
         "--spans",
         "8..6",
     ]);

@@ -2,6 +2,7 @@
 
 pub mod bench;
 pub mod channel;
+pub mod control;
 pub mod fault;
 pub mod file;
 pub mod guard;

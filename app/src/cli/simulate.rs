@@ -126,8 +126,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         Scheme::Modal => {
             let mut notice = |text: String| eprintln!("note: {text}");
+            let mut progress = Progress::new("preparing the line");
+            let mut show = |part| progress.set(part);
+            let cache = home::cache_dir();
             let basis =
-                cache::load_or_build(&home::cache_dir(), &linear, arguments.modes, &mut notice)
+                cache::load_or_build(&cache, &linear, arguments.modes, &mut notice, &mut show)
                     .map_err(Failure::input)?;
             let options = ModalOptions::default();
             let wire = ModalWire::new(linear.clone(), Arc::new(basis), arguments.dt_s(), options);

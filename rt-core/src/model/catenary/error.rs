@@ -66,6 +66,17 @@ pub enum CatenaryError {
     /// The eigensolver failed.
     #[error("modes: {0}")]
     Modes(String),
+    /// A run whose force grows without bound.
+    #[error(
+        "the run diverges: at {x:.1} m the contact force is {force:.3e} N; use a smaller step, a softer \
+         contact or, in the modal scheme, more modes"
+    )]
+    Diverged {
+        /// Where, in m.
+        x: f64,
+        /// The force, in N.
+        force: f64,
+    },
     /// The section is too short for the run.
     #[error("the line is too short: {0}")]
     TooShort(String),

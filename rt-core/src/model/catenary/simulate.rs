@@ -11,6 +11,8 @@ use crate::model::pantograph::Pantograph;
 pub const CONTACT_STIFFNESS: f64 = 50e3;
 /// The contact force reaches the wire gradually over this length, in m.
 pub const RAMP_M: f64 = 50.0;
+/// A contact force beyond this means that a run diverges, in N.
+const DIVERGED_N: f64 = 1e5;
 /// Above this part of the wave speed a warning is given.
 pub const FAST: f64 = 0.9;
 
@@ -207,12 +209,9 @@ impl Run {
             let x = from + travelled;
             let share = (travelled / RAMP_M).min(1.0);
             let (force, height) = coupler.step(wire, &mut lumped, x, share);
-            if !(force.is_finite() && height.is_finite()) {
-                return Err(CatenaryError::Argument {
-                    what: "the contact force of a diverging run in N",
-                    value: force,
-                    expected: "a finite value; use a smaller step or a softer contact".into(),
-                });
+            // Written so that NaN is refused too.
+            if !(force.abs() <= DIVERGED_N && height.is_finite()) {
+                return Err(CatenaryError::Diverged { x, force });
             }
             series.x.push(x);
             series.force.push(force);
