@@ -220,7 +220,7 @@ fn bad_lines_are_explained_with_exit_code_2() {
         "--pantograph",
         DSA_380,
         "--speed",
-        "800",
+        "300",
         "--spans",
         "18..25",
     ]);
@@ -237,7 +237,7 @@ fn bad_lines_are_explained_with_exit_code_2() {
         "--pantograph",
         DSA_380,
         "--speed",
-        "800",
+        "300",
         "--spans",
         "8..6",
     ]);
