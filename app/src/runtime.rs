@@ -1,10 +1,11 @@
 //! From a session file to a loop that cycles: on an exact clock in the caller's thread, or in real
 //! time in a thread of its own.
 
+use crate::home;
 use crate::session::LoadedSession;
 use drivers::rig_file::{self, RigSetup};
 use drivers::simulated::SimTime;
-use rt_core::bench::{BenchSpec, BuildError};
+use rt_core::bench::{BenchSpec, BuildContext, BuildError};
 use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
 use rt_core::link::{Command, RingSizes, UserSide};
@@ -74,19 +75,26 @@ fn prepare<C: Clock>(
     let period_nanos = loaded.period_nanos();
     let period_s = period_nanos as f64 / NANOS_PER_SECOND as f64;
     let spec = session.bench.spec();
+    let mut notice = |text: String| eprintln!("note: {text}");
     let bench = session
         .bench
-        .build(loaded.base(), period_s)
+        .build(&mut BuildContext {
+            base: loaded.base(),
+            period_s,
+            cache: &home::cache_dir(),
+            notice: &mut notice,
+        })
         .map_err(|source| StartError::Bench {
             path: path(),
             source,
         })?;
     let rig = rig_file::load_rig(
-        &loaded.base().join(&session.rig),
+        &loaded.rig_path(),
         RigSetup {
             period_nanos,
             time,
             injections: &session.inject,
+            uplift_n: session.uplift_n,
         },
     )?;
     let mut params = ParamSet::new(spec.params);

@@ -21,6 +21,9 @@ pub struct Session {
     pub bench: BenchConfig,
     /// Path of the rig file, relative to this file.
     pub rig: String,
+    /// Lift on the simulated pantograph's lowest mass, in N, in place of the rig file's.
+    #[serde(default)]
+    pub uplift_n: Option<f64>,
     /// How long the bench runs, in s; `None`: until it is stopped or has finished.
     #[serde(default)]
     pub seconds: Option<f64>,
@@ -54,6 +57,9 @@ impl FileContent for Session {
     fn check(&self) -> Result<(), FieldError> {
         if let Some(seconds) = self.seconds {
             require_within("seconds", seconds, 0.01, 7.0 * 24.0 * 3600.0, "s")?;
+        }
+        if let Some(uplift) = self.uplift_n {
+            require_within("uplift_n", uplift, 0.0, 1000.0, "N")?;
         }
         if let Some(period) = self.period_us {
             require_within("period_us", period, 50.0, 1e6, "µs")?;
@@ -101,6 +107,11 @@ impl LoadedSession {
     /// The directory that paths in the session are relative to.
     pub fn base(&self) -> &Path {
         self.path.parent().unwrap_or(Path::new("."))
+    }
+
+    /// Where the rig file is.
+    pub fn rig_path(&self) -> PathBuf {
+        self.base().join(&self.session.rig)
     }
 
     /// The rig file's name without directory and extension.

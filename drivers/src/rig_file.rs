@@ -2,6 +2,7 @@
 
 use crate::simulated::{Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::file::{self, FieldError, FileContent, FileError};
+use rt_core::model::pantograph::Pantograph;
 use rt_core::rig::Rig;
 use serde::Deserialize;
 use std::path::Path;
@@ -31,15 +32,27 @@ pub struct RigSetup<'a> {
     pub time: SimTime,
     /// Faults that a simulated rig is told to show.
     pub injections: &'a [Injection],
+    /// Lift of a simulated pantograph in N, in place of the file's.
+    pub uplift_n: Option<f64>,
+}
+
+/// The pantograph of a simulated rig.
+pub fn simulated_pantograph(path: &Path) -> Result<Pantograph, FileError> {
+    let RigFile::Simulated(config) = file::load(path)?;
+    file::load(&base_of(path).join(&config.pantograph))
+}
+
+fn base_of(path: &Path) -> &Path {
+    path.parent().unwrap_or(Path::new("."))
 }
 
 /// Reads a rig file and builds the rig; files named in it are found relative to it.
 pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, FileError> {
     let rig: RigFile = file::load(path)?;
-    let base = path.parent().unwrap_or(Path::new("."));
     match rig {
-        RigFile::Simulated(config) => {
-            let pantograph = file::load(&base.join(&config.pantograph))?;
+        RigFile::Simulated(mut config) => {
+            config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
+            let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
             Ok(Box::new(SimulatedRig::build(&config, &pantograph, setup)))
         }
     }

@@ -28,6 +28,9 @@ use sensor::Sensor;
 pub const FORCE: ChannelSpec = ChannelSpec::measured("force", "Contact force", "N");
 /// Channel of the measured motor position.
 pub const POSITION: ChannelSpec = ChannelSpec::measured("motor_position", "Motor position", "m");
+/// Channel of the force at the pad itself, which only a simulation knows: unfiltered, undelayed, exact.
+pub const TRUE_FORCE: ChannelSpec =
+    ChannelSpec::measured("true_force", "Contact force at the pad (simulation)", "N");
 /// Identifier of the command that the motor follows.
 pub const REFERENCE: &str = "motor_reference";
 
@@ -58,6 +61,7 @@ impl SimTime {
 struct Columns {
     force: usize,
     position: usize,
+    true_force: usize,
     reference: Option<usize>,
 }
 
@@ -113,7 +117,7 @@ fn rig_spec(config: &SimulatedConfig) -> RigSpec {
     let a = &config.actuator;
     RigSpec {
         name: config.name.clone(),
-        channels: vec![FORCE, POSITION],
+        channels: vec![FORCE, POSITION, TRUE_FORCE],
         actuators: vec![ActuatorSpec {
             command: REFERENCE,
             feedback: POSITION.id,
@@ -151,6 +155,7 @@ impl Rig for SimulatedRig {
         self.columns = Columns {
             force: layout.column(FORCE.id)?,
             position: layout.column(POSITION.id)?,
+            true_force: layout.column(TRUE_FORCE.id)?,
             reference: layout.find(REFERENCE),
         };
         Ok(())
@@ -194,6 +199,7 @@ impl Rig for SimulatedRig {
         };
         self.last_force = force;
         frame.values[self.columns.force] = force + faults.force_error;
+        frame.values[self.columns.true_force] = self.plant.contact_force();
         frame.values[self.columns.position] =
             self.position_sensor.read(self.plant.motor_position()) + faults.position_error;
         Ok(())

@@ -1,9 +1,11 @@
 //! What a bench is: a model and controller stepped once a cycle. One file a bench below this module.
 
+mod ease;
+pub mod pantograph_lqg;
 pub mod profile;
 mod registry;
 
-pub use registry::{BenchConfig, BuildError, specs};
+pub use registry::{BenchConfig, BuildContext, BuildError, specs};
 
 use crate::channel::{ChannelSpec, Frame};
 use crate::param::{ParamSet, ParamSpec};

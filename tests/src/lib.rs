@@ -151,6 +151,7 @@ pub fn simulated_rig(file: &str) -> Box<dyn rt_core::rig::Rig> {
         period_nanos: 2_000_000,
         time,
         injections: &[],
+        uplift_n: None,
     };
     let mut rig = load_rig(&path, setup).unwrap_or_else(|e| panic!("{e}"));
     let mut layout = Layout::default();

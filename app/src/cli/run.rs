@@ -3,10 +3,11 @@
 use super::conductor::{Conductor, Outcome};
 use super::{Failure, text};
 use crate::event_text;
+use crate::hil_result::HilSamples;
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
-use rt_core::bench::BenchSpec;
+use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::channel::Layout;
 use rt_core::link::{Command, UserSide};
 use rt_core::rt_env::{RtRequest, RtStatus};
@@ -31,12 +32,21 @@ pub struct Arguments {
     /// Run for this long instead of what the session says, in s.
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
+    /// Compare a pantograph bench with the coupled solution of the same line, pantograph and stiffness.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    against: Option<Against>,
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Against {
+    /// The implicit reference solver.
+    Implicit,
 }
 
 /// A loop that is not ready by then will not be, in s of its own time.
@@ -64,6 +74,7 @@ struct Report {
     skipped: u64,
     drops: u64,
     rt: Option<RtStatus>,
+    samples: Option<HilSamples>,
 }
 
 impl Report {
@@ -80,16 +91,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         rt_core::file::FileContent::check(&loaded.session)
             .map_err(|e| Failure::Input(format!("--seconds is refused: {}", e.problem)))?;
     }
+    if arguments.against.is_some() && !matches!(loaded.session.bench, BenchConfig::PantographLqg(_))
+    {
+        return Err(Failure::Input(format!(
+            "--against is refused: bench '{}' does not run along a line",
+            loaded.session.bench.spec().id
+        )));
+    }
     let stop = stop_flag()?;
     let report = if arguments.fast {
         run_exact(&loaded, &stop).map_err(start_failure)?
     } else {
         run_real_time(&loaded, &stop).map_err(start_failure)?
     };
+    let result = result(&report, &loaded, arguments.against)?;
     if arguments.json {
-        println!("{}", to_json(&report));
+        println!("{}", to_json(&report, result));
     } else {
-        print_text(&report);
+        print_text(&report, &result);
     }
     judge(&report)
 }
@@ -105,6 +124,7 @@ fn start_failure(e: StartError) -> Failure {
 struct Follower {
     conductor: Conductor,
     statistics: RunStatistics,
+    samples: Option<HilSamples>,
     layout: Layout,
     params: &'static [rt_core::param::ParamSpec],
     last_t_s: f64,
@@ -119,6 +139,7 @@ impl Follower {
         Self {
             conductor: Conductor::default(),
             statistics: RunStatistics::new(layout.len(), loaded.session.statistics_from_s),
+            samples: HilSamples::for_layout(layout, loaded.period_nanos() as f64 * 1e-9),
             layout: layout.clone(),
             params,
             last_t_s: 0.0,
@@ -132,6 +153,9 @@ impl Follower {
             while let Ok(frame) = record.pop() {
                 self.last_t_s = frame.t_s();
                 self.statistics.add(&frame);
+                if let Some(samples) = &mut self.samples {
+                    samples.add(&frame);
+                }
             }
         }
         while let Ok(event) = user.events.pop() {
@@ -207,6 +231,7 @@ fn report(
         period_nanos,
         outcome: follower.conductor.outcome,
         statistics: follower.statistics,
+        samples: follower.samples,
         cycles: Timing::read(&timing.cycles),
         overruns: Timing::read(&timing.overruns),
         skipped: Timing::read(&timing.skipped),
@@ -249,7 +274,7 @@ fn judge(report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-fn to_json(r: &Report) -> Value {
+fn to_json(r: &Report, result: Value) -> Value {
     let mut channels = Map::new();
     for (spec, s) in r.layout.channels().iter().zip(r.statistics.channels()) {
         channels.insert(
@@ -274,22 +299,63 @@ fn to_json(r: &Report) -> Value {
         "state": final_state(&r.outcome),
         "trip": trip,
         "channels": channels,
-        "result": result(r),
+        "result": result,
     })
 }
 
-/// The bench's own result.
-fn result(r: &Report) -> Value {
+/// The bench's own result. A run that ended before its evaluated spans has none.
+fn result(r: &Report, loaded: &LoadedSession, against: Option<Against>) -> Result<Value, Failure> {
+    if let Some(samples) = &r.samples {
+        return match samples.evaluate(loaded, against.is_some()) {
+            Ok(result) => Ok(result),
+            Err(_) if against.is_none() || r.outcome.fault.is_some() => Ok(json!({})),
+            Err(problem) => Err(Failure::Result(format!(
+                "the run cannot be compared: {problem}"
+            ))),
+        };
+    }
     let Some(column) = r.layout.find("tracking_error") else {
-        return json!({});
+        return Ok(json!({}));
     };
     let s = &r.statistics.channels()[column];
     const MM: f64 = 1e3;
     let max_abs = s.max().zip(s.min()).map(|(max, min)| max.max(-min) * MM);
-    json!({ "tracking_mm": { "mean": s.mean().map(|v| v * MM), "std": s.std().map(|v| v * MM), "max_abs": max_abs } })
+    let (mean, std) = (s.mean().map(|v| v * MM), s.std().map(|v| v * MM));
+    Ok(json!({ "tracking_mm": { "mean": mean, "std": std, "max_abs": max_abs } }))
 }
 
-fn print_text(r: &Report) {
+/// A pantograph bench's result in a few lines.
+fn print_result(result: &Value) {
+    let number = |key: &str| result[key].as_f64().unwrap_or(f64::NAN);
+    if result["mean_n"].is_null() {
+        return;
+    }
+    println!(
+        "\nforce, 20 Hz    mean {:.2} N   σ {:.2} N   max {:.1}   min {:.1} N   loss of contact {:.2} %",
+        number("mean_n"),
+        number("std_n"),
+        number("max_n"),
+        number("min_n"),
+        number("loss_pct")
+    );
+    let tracking = |key: &str| result["tracking_mm"][key].as_f64().unwrap_or(f64::NAN);
+    println!(
+        "tracking        mean {:.3}   σ {:.3}   max {:.3} mm",
+        tracking("mean"),
+        tracking("std"),
+        tracking("max_abs")
+    );
+    if !result["error_filtered_pct"].is_null() {
+        println!(
+            "error index     {:.2} % (20 Hz)   {:.2} % (40 Hz)   {:.2} % (raw) against the implicit reference",
+            number("error_filtered_pct"),
+            number("error_40hz_pct"),
+            number("error_raw_pct")
+        );
+    }
+}
+
+fn print_text(r: &Report, result: &Value) {
     let or_nan = |v: Option<f64>| text::number(v.unwrap_or(f64::NAN));
     let rows: Vec<Vec<String>> = r
         .layout
@@ -318,6 +384,7 @@ fn print_text(r: &Report) {
         r.drops,
         final_state(&r.outcome),
     );
+    print_result(result);
     if let Some(rt) = &r.rt
         && !rt.is_real_time()
     {

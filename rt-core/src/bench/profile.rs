@@ -6,6 +6,7 @@ mod source;
 pub use source::{Source, Sweep};
 
 use super::{Bench, BenchSpec, BuildError, Progress, StepFault};
+use crate::bench::ease::smooth_step;
 use crate::channel::{ChannelSpec, Frame};
 use crate::file::{FieldError, require_within};
 use crate::param::{ParamSet, ParamSpec, Scale};
@@ -113,12 +114,6 @@ impl ProfileBench {
             profile_s: 0.0,
         })
     }
-}
-
-/// Smooth step from 0 to 1 with zero speed and acceleration at both ends: 6s⁵ − 15s⁴ + 10s³.
-fn smooth_step(s: f64) -> f64 {
-    let s = s.clamp(0.0, 1.0);
-    s * s * s * (s * (6.0 * s - 15.0) + 10.0)
 }
 
 impl Bench for ProfileBench {

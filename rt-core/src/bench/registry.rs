@@ -1,6 +1,6 @@
 //! All benches by name: what a session file may choose from.
 
-use super::{Bench, BenchSpec, profile};
+use super::{Bench, BenchSpec, pantograph_lqg, profile};
 use crate::file::{FieldError, FileError};
 use serde::Deserialize;
 use std::path::Path;
@@ -10,6 +10,8 @@ use std::path::Path;
 pub enum BenchConfig {
     /// Plays a height profile on the motor without force feedback.
     Profile(profile::ProfileConfig),
+    /// A virtual overhead line under an LQG controller.
+    PantographLqg(pantograph_lqg::PantographLqgConfig),
 }
 
 /// Why a bench could not be built.
@@ -21,9 +23,24 @@ pub enum BuildError {
     /// A file that the bench needs cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A model or a controller cannot be made of the settings.
+    #[error("bench: {0}")]
+    Other(String),
 }
 
-static SPECS: [&BenchSpec; 1] = [&profile::SPEC];
+/// What a bench has to know of the run that it is built for.
+pub struct BuildContext<'a> {
+    /// Files are found relative to this directory.
+    pub base: &'a Path,
+    /// The loop's period, in s.
+    pub period_s: f64,
+    /// Where prepared models are kept.
+    pub cache: &'a Path,
+    /// Hears what a person should know.
+    pub notice: &'a mut dyn FnMut(String),
+}
+
+static SPECS: [&BenchSpec; 2] = [&profile::SPEC, &pantograph_lqg::SPEC];
 
 /// The declarations of all benches.
 pub fn specs() -> &'static [&'static BenchSpec] {
@@ -35,16 +52,22 @@ impl BenchConfig {
     pub fn spec(&self) -> &'static BenchSpec {
         match self {
             BenchConfig::Profile(_) => &profile::SPEC,
+            BenchConfig::PantographLqg(_) => &pantograph_lqg::SPEC,
         }
     }
 
-    /// Builds the bench for a period in seconds; files are found relative to `base`.
-    pub fn build(&self, base: &Path, period_s: f64) -> Result<Box<dyn Bench>, BuildError> {
-        match self {
-            BenchConfig::Profile(config) => Ok(Box::new(profile::ProfileBench::build(
-                config, base, period_s,
-            )?)),
-        }
+    /// Builds the bench.
+    pub fn build(&self, context: &mut BuildContext<'_>) -> Result<Box<dyn Bench>, BuildError> {
+        Ok(match self {
+            BenchConfig::Profile(config) => Box::new(profile::ProfileBench::build(
+                config,
+                context.base,
+                context.period_s,
+            )?),
+            BenchConfig::PantographLqg(config) => {
+                Box::new(pantograph_lqg::PantographLqgBench::build(config, context)?)
+            }
+        })
     }
 }
 

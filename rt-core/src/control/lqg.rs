@@ -46,6 +46,13 @@ impl Lqg {
         self.innovation = [0.0; 2];
     }
 
+    /// Forgets the past: an estimate of the whole state, with the lasting force at its end.
+    pub fn reset_to(&mut self, estimate: SVector<f64, OBSERVED>) {
+        self.estimate = estimate;
+        self.action = 0.0;
+        self.innovation = [0.0; 2];
+    }
+
     /// Other gains from now on; the estimate and the action on its way remain.
     pub fn set_gains(&mut self, gains: LqgGains) {
         self.gains = gains;

@@ -8,7 +8,7 @@
 //! kept for comparison.
 
 /// Where the damper of the interaction mass is attached.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 pub enum DamperForm {
     /// Between mass and wire.
     Relative,

@@ -1,0 +1,196 @@
+//! What a hardware-in-the-loop run shows about the pantograph, in the same words as a simulation, and
+//! how far it is from the implicit reference of the same line, pantograph and contact stiffness.
+
+use crate::session::LoadedSession;
+use crate::statistics::ChannelStatistics;
+use drivers::rig_file::{RigFile, simulated_pantograph};
+use rt_core::bench::BenchConfig;
+use rt_core::bench::pantograph_lqg::PantographLqgConfig;
+use rt_core::channel::{Frame, Layout};
+use rt_core::file;
+use rt_core::guard::State;
+use rt_core::model::catenary::{
+    Coupling, Filter, FullWire, Line, LinearLine, Reference, Report, Run, Series,
+};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// Step of the reference, in s.
+const REFERENCE_DT_S: f64 = 5e-4;
+
+struct Columns {
+    place: usize,
+    force: usize,
+    height: usize,
+    rise: usize,
+    slack: usize,
+    tracking: usize,
+}
+
+/// Collects the first section of a run.
+pub struct HilSamples {
+    columns: Columns,
+    series: Series,
+    tracking: Vec<f64>,
+    is_over: bool,
+}
+
+impl HilSamples {
+    /// For a bench that runs along a line; `None` for every other.
+    pub fn for_layout(layout: &Layout, period_s: f64) -> Option<Self> {
+        let columns = Columns {
+            place: layout.find("line_position")?,
+            // A simulated rig knows the force at the pad itself; a real one only what it measures.
+            force: layout.find("true_force").or(layout.find("force"))?,
+            height: layout.find("wire_height")?,
+            rise: layout.find("wire_rise")?,
+            slack: layout.find("slack_droppers")?,
+            tracking: layout.find("tracking_error")?,
+        };
+        let series = Series {
+            dt: period_s,
+            ..Series::default()
+        };
+        Some(Self {
+            columns,
+            series,
+            tracking: Vec::new(),
+            is_over: false,
+        })
+    }
+
+    /// Takes a frame in while the train runs through its first section.
+    pub fn add(&mut self, frame: &Frame) {
+        let value = |column: usize| frame.values[column];
+        let place = value(self.columns.place);
+        let last = self.series.x.last().copied();
+        if frame.state != State::Running || self.is_over || place.is_nan() {
+            return;
+        }
+        if last.is_some_and(|last| place < last) {
+            self.is_over = true;
+        } else if last == Some(place) {
+            // The train stands: only the last sample before it starts counts.
+            self.pop();
+            self.push(frame, place);
+        } else {
+            self.push(frame, place);
+        }
+    }
+
+    fn push(&mut self, frame: &Frame, place: f64) {
+        let value = |column: usize| frame.values[column];
+        self.series.x.push(place);
+        self.series.force.push(value(self.columns.force));
+        self.series.height.push(value(self.columns.height));
+        self.series.rise.push(value(self.columns.rise));
+        self.series.slack.push(value(self.columns.slack) as u16);
+        self.tracking.push(value(self.columns.tracking));
+    }
+
+    fn pop(&mut self) {
+        self.series.x.pop();
+        self.series.force.pop();
+        self.series.height.pop();
+        self.series.rise.pop();
+        self.series.slack.pop();
+        self.tracking.pop();
+    }
+
+    /// The result of the run; with `against_implicit` also its error.
+    pub fn evaluate(
+        &self,
+        loaded: &LoadedSession,
+        against_implicit: bool,
+    ) -> Result<Value, String> {
+        let BenchConfig::PantographLqg(config) = &loaded.session.bench else {
+            return Err("this bench does not run along a line".into());
+        };
+        let words = |e: &dyn std::fmt::Display| e.to_string();
+        let line: Line = file::load(&loaded.base().join(&config.line)).map_err(|e| words(&e))?;
+        let line = Arc::new(LinearLine::build(&line, config.mesh_m).map_err(|e| words(&e))?);
+        let run = self.run(loaded, config, &line)?;
+        let reference = if against_implicit {
+            Some(implicit(loaded, &line, &run)?)
+        } else {
+            None
+        };
+        let report = |cutoff_hz: f64| {
+            let filter = Filter {
+                cutoff_hz,
+                ..Filter::default()
+            };
+            Report::of(&line, &run, &self.series, 0, filter, reference.as_ref())
+                .map_err(|e| words(&e))
+        };
+        let filtered = report(20.0)?;
+        let mut result = serde_json::to_value(&filtered).map_err(|e| words(&e))?;
+        result["scheme"] = json!("hil");
+        // The bench follows the wire at the contact only.
+        for unknown in ["dofs", "uplift_mm", "uplift_max_mm"] {
+            result[unknown] = Value::Null;
+        }
+        if reference.is_some() {
+            result["error_40hz_pct"] = json!(report(40.0)?.error_filtered_pct);
+        }
+        result["tracking_mm"] = self.tracking_mm(run.evaluated(&line));
+        Ok(result)
+    }
+
+    fn run(
+        &self,
+        loaded: &LoadedSession,
+        config: &PantographLqgConfig,
+        line: &LinearLine,
+    ) -> Result<Run, String> {
+        let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| e.to_string())?;
+        let mut run = Run::new(line, &pantograph, config.speed_kmh).map_err(|e| e.to_string())?;
+        let (first, last) = config.run_spans(line.layout.spans());
+        run.start_span = first;
+        run.spans = (run.spans.0.max(first), run.spans.1.min(last));
+        let series_stiffness = {
+            let k_i = config.interaction.stiffness_n_per_m;
+            let pad = config.pantograph.stiffness_n_per_m;
+            k_i * pad / (k_i + pad)
+        };
+        run.coupling = Coupling::Implicit {
+            stiffness: series_stiffness,
+        };
+        Ok(run)
+    }
+
+    fn tracking_mm(&self, (from, to): (f64, f64)) -> Value {
+        const MM: f64 = 1e3;
+        let mut statistics = ChannelStatistics::default();
+        for (x, error) in self.series.x.iter().zip(&self.tracking) {
+            if (from..=to).contains(x) {
+                statistics.add(error * MM);
+            }
+        }
+        let max_abs = statistics
+            .max()
+            .zip(statistics.min())
+            .map(|(max, min)| max.max(-min));
+        json!({ "mean": statistics.mean(), "std": statistics.std(), "max_abs": max_abs })
+    }
+}
+
+/// The coupled solution of the same run, with small steps.
+fn implicit(
+    loaded: &LoadedSession,
+    line: &Arc<LinearLine>,
+    run: &Run,
+) -> Result<Reference, String> {
+    let path = loaded.rig_path();
+    let pantograph = simulated_pantograph(&path).map_err(|e| e.to_string())?;
+    let RigFile::Simulated(rig) = file::load(&path).map_err(|e| e.to_string())?;
+    let run = Run {
+        uplift_n: loaded.session.uplift_n.unwrap_or(rig.uplift_n),
+        ..*run
+    };
+    let mut wire = FullWire::new(line.clone(), REFERENCE_DT_S).map_err(|e| e.to_string())?;
+    let series = run
+        .simulate(line, &mut wire, &pantograph, &mut |_| ())
+        .map_err(|e| e.to_string())?;
+    Ok(Reference::from(&series))
+}
