@@ -69,6 +69,28 @@ fn a_profile_from_a_file_uses_no_heap() {
 }
 
 #[test]
+fn pantograph_lqg_bench_uses_no_heap_in_10_000_cycles() {
+    for wire in ["Full", "Modal(modes: 300)"] {
+        let text = format!(
+            r#"Session(title: "t", bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: {wire},
+                mesh_m: 4.0, speed_kmh: 250.0, sections: 20),
+            rig: "../assets/rigs/simulated-dsa-380.ron", uplift_n: 130.0)"#
+        );
+        let mut run = ExactRun::new(&session_from(&text));
+        run.start();
+        let cycles = if wire == "Full" { 10_000 } else { 2_000 };
+        run.cycles(cycles);
+        assert_eq!(
+            run.state(),
+            State::Running,
+            "{wire}: {:?}",
+            run.events.last()
+        );
+        assert!(run.column("slack_droppers").iter().any(|s| s.is_finite()));
+    }
+}
+
+#[test]
 fn a_trip_uses_no_heap_either() {
     let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
         rig: "../assets/rigs/simulated-dsa-380.ron",

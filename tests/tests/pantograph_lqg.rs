@@ -1,0 +1,144 @@
+//! The bench `pantograph-lqg` on the simulated rig.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
+
+use integration_tests::{ExactRun, session_from};
+use rt_core::guard::State;
+use rt_core::link::{EventKind, StopCause};
+
+/// A session on the stitched line with a wire of full order and a coarse mesh: quick to prepare.
+fn session(more_bench: &str, more: &str) -> String {
+    format!(
+        r#"Session(title: "lqg",
+            bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: Full, mesh_m: 3.0, {more_bench}),
+            rig: "../assets/rigs/simulated-dsa-380.ron", {more})"#
+    )
+}
+
+fn run(more_bench: &str, more: &str) -> ExactRun {
+    let mut run = ExactRun::new(&session_from(&session(more_bench, more)));
+    run.start();
+    for _ in 0..40_000 {
+        if !matches!(run.state(), State::Running) {
+            break;
+        }
+        run.cycle();
+    }
+    run
+}
+
+/// Largest step of the command while powered, in m.
+fn largest_step(run: &ExactRun) -> f64 {
+    run.column("motor_reference")
+        .windows(2)
+        .map(|w| (w[1] - w[0]).abs())
+        .fold(0.0, f64::max)
+}
+
+#[test]
+fn the_loop_holds_and_the_train_arrives() {
+    for (speed, uplift) in [(250.0, 130.625), (275.0, 143.35625), (300.0, 157.3)] {
+        let run = run(
+            &format!("speed_kmh: {speed:.1}"),
+            &format!("uplift_n: {uplift:.3}"),
+        );
+        let finished =
+            |e: &rt_core::link::Event| e.kind == EventKind::Stopping(StopCause::Finished);
+        assert!(
+            run.events.iter().any(finished),
+            "{speed} km/h: {:?}",
+            run.events.last()
+        );
+        let place = run.column("line_position");
+        let force = run.column("force");
+        let tracking = run.column("tracking_error");
+        let inside = |i: &usize| (400.0..900.0).contains(&place[*i]);
+        let central: Vec<usize> = (0..place.len()).filter(inside).collect();
+        let mean = central.iter().map(|&i| force[i]).sum::<f64>() / central.len() as f64;
+        // The uplift less what the lowest spring (80 N/m) holds back at some 5 cm to 12 cm of height.
+        assert!(
+            mean < uplift && mean > uplift - 80.0 * 0.12,
+            "{speed} km/h: {mean} N"
+        );
+        let worst = central
+            .iter()
+            .map(|&i| tracking[i].abs())
+            .fold(0.0, f64::max);
+        assert!(
+            worst < 5e-3,
+            "{speed} km/h: tracking error of {} mm",
+            worst * 1e3
+        );
+        // The wire yields upward under the force, by its elasticity of about 0.47 mm/N at the least.
+        let rise = run.column("wire_rise");
+        let highest = central.iter().map(|&i| rise[i]).fold(0.0, f64::max);
+        assert!((0.05..0.2).contains(&highest), "{speed} km/h: {highest} m");
+    }
+}
+
+#[test]
+fn approach_section_joint_and_end_are_without_a_jump() {
+    let run = run(
+        "speed_kmh: 250.0, spans: (3, 6), sections: 2",
+        "uplift_n: 130.625",
+    );
+    assert!(
+        run.events
+            .iter()
+            .any(|e| e.kind == EventKind::Stopping(StopCause::Finished))
+    );
+    let place = run.column("line_position");
+    let joints = place.windows(2).filter(|w| w[1] < w[0] - 100.0).count();
+    assert_eq!(joints, 1, "two sections have one joint");
+    // At 250 km/h the wire's own motion needs about 1 m/s; a jump would show as more.
+    assert!(largest_step(&run) < 0.002 * 1.0, "{} m", largest_step(&run));
+}
+
+#[test]
+fn without_the_regulator_the_loop_diverges_and_is_tripped() {
+    // An action limited to 0.1 mm is next to no regulator at all.
+    let run = run(
+        "speed_kmh: 250.0, action_limit_m: 1e-4",
+        "uplift_n: 130.625",
+    );
+    assert_eq!(run.state(), State::Tripped, "{:?}", run.events.last());
+    let trip = run
+        .events
+        .iter()
+        .find(|e| matches!(e.kind, EventKind::Tripped { .. }))
+        .unwrap();
+    let frame = run.frames.iter().find(|f| f.seq == trip.seq).unwrap();
+    let position = frame.values[run.layout.column("motor_position").unwrap()];
+    assert!(
+        position.abs() < 0.15,
+        "tripped before the motor hits a limit: {position} m"
+    );
+}
+
+#[test]
+fn senseless_settings_are_refused() {
+    for (bad, word) in [
+        ("speed_kmh: 5.0", "speed_kmh"),
+        ("speed_kmh: 250.0, spans: (3, 99)", "spans 3 to 99"),
+        ("speed_kmh: 250.0, spans: (9, 4)", "wrong order"),
+        (
+            "speed_kmh: 250.0, weights: (error: -5.0, action: 1.0)",
+            "weights.error",
+        ),
+        (
+            "speed_kmh: 250.0, interaction: (mass_kg: -1.0, damping_ns_per_m: 1.0, stiffness_n_per_m: 1.0)",
+            "mass_kg",
+        ),
+    ] {
+        let loaded = session_from(&session(bad, ""));
+        let text = pantobench::runtime::prepare_exact(&loaded)
+            .err()
+            .unwrap()
+            .to_string();
+        assert!(text.contains(word), "{bad}: {text}");
+    }
+}
