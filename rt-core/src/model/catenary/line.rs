@@ -87,6 +87,16 @@ pub enum StitchTension {
     Kept,
 }
 
+/// The stitch wires of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StitchWire {
+    /// The wire.
+    pub wire: Wire,
+    /// Tension of the messenger wire between the clamps.
+    pub messenger_tension_inside: StitchTension,
+}
+
 /// A stitch wire, centred at its support.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -225,9 +235,7 @@ pub struct Line {
     pub messenger_wire: Wire,
     /// The stitch wires, if any support has one.
     #[serde(default)]
-    pub stitch_wire: Option<Wire>,
-    /// Messenger tension between the clamps of a stitch wire.
-    pub tension_inside_stitch: StitchTension,
+    pub stitch_wire: Option<StitchWire>,
     /// The droppers.
     pub dropper: DropperKind,
     /// The clamps.
@@ -466,13 +474,16 @@ impl FileContent for Line {
         self.messenger_wire
             .check()
             .map_err(|e| e.within("messenger_wire"))?;
-        if let Some(w) = &self.stitch_wire {
-            w.check().map_err(|e| e.within("stitch_wire"))?;
-            if self.tension_inside_stitch == StitchTension::Reduced
-                && w.tension_n >= self.messenger_wire.tension_n
+        if let Some(stitch) = &self.stitch_wire {
+            stitch
+                .wire
+                .check()
+                .map_err(|e| e.within("stitch_wire.wire"))?;
+            if stitch.messenger_tension_inside == StitchTension::Reduced
+                && stitch.wire.tension_n >= self.messenger_wire.tension_n
             {
                 return Err(FieldError::new(
-                    "stitch_wire.tension_n",
+                    "stitch_wire.wire.tension_n",
                     "leaves no tension in the messenger wire inside the stitch; expected less than \
                      messenger_wire.tension_n",
                 ));

@@ -83,6 +83,11 @@ pub fn default_spans(line: &LinearLine) -> Result<(usize, usize), CatenaryError>
     Ok((aside + 1, n - aside))
 }
 
+/// Part of the contact force that reaches the wire after a distance in m from the start of a run.
+pub fn introduced(travelled: f64) -> f64 {
+    (travelled / RAMP_M).clamp(0.0, 1.0)
+}
+
 /// The span in which a run begins unless someone says otherwise: the third, after the transition
 /// spans; the first, if less than three spans would be left to settle before the evaluated ones.
 pub fn default_start(first_evaluated: usize) -> usize {
@@ -197,7 +202,7 @@ impl Run {
         for k in 1..=steps {
             let travelled = speed * dt * k as f64;
             let x = from + travelled;
-            let share = (travelled / RAMP_M).min(1.0);
+            let share = introduced(travelled);
             let (force, height) = coupler.step(wire, &mut lumped, x, share);
             if !(force.is_finite() && height.is_finite()) {
                 return Err(CatenaryError::Argument {
