@@ -89,9 +89,9 @@ pub fn introduced(travelled: f64) -> f64 {
 }
 
 /// The span in which a run begins unless someone says otherwise: the third, after the transition
-/// spans; the first, if less than three spans would be left to settle before the evaluated ones.
+/// spans; earlier if less than three spans would be left to settle before the evaluated ones.
 pub fn default_start(first_evaluated: usize) -> usize {
-    if first_evaluated >= 6 { 3 } else { 1 }
+    first_evaluated.saturating_sub(3).clamp(1, 3)
 }
 
 impl Run {
