@@ -219,7 +219,7 @@ mod tests {
         assert!((lag(DamperForm::Grounded) + 150.0 * speed).abs() < 1e-3);
     }
 
-    /// Largest growth per step of a disturbance, with the wire and the head held.
+    /// Mean growth per step of a disturbance, with the wire and the head held.
     fn growth(pad_stiffness: f64, damping: f64, damper: DamperForm, force: ForceUse) -> f64 {
         let kind = MassCoupling {
             pad_stiffness,
@@ -238,13 +238,15 @@ mod tests {
             (u * u + v * v + a * a).sqrt()
         };
         // Scaled back to its size every few steps, so that it neither fades nor opens the contact.
-        let mut rate = 1.0;
-        for _ in 0..400 {
+        let mut logarithms = 0.0;
+        for block in 0..2000 {
             let before = norm(&disturbed);
             for _ in 0..8 {
                 disturbed.step(0.0, 1.0, 0.0);
             }
-            rate = (norm(&disturbed) / before).powf(1.0 / 8.0);
+            if block >= 1000 {
+                logarithms += (norm(&disturbed) / before).ln();
+            }
             let scale = 1e-6 / norm(&disturbed);
             disturbed.u = start.u + (disturbed.u - start.u) * scale;
             disturbed.v *= scale;
@@ -252,7 +254,7 @@ mod tests {
             let force = disturbed.contact_force - start.contact_force;
             disturbed.contact_force = start.contact_force + force * scale;
         }
-        rate
+        (logarithms / 8000.0_f64).exp()
     }
 
     /// Spectral radii of the loop as printed, from the eigenvalues of its 4 × 4 step matrix (numpy), and
@@ -266,7 +268,8 @@ mod tests {
             (45e3, 50.0, 0.969279),
         ] {
             let rate = printed(k, c);
-            assert!((rate - rho).abs() < 1e-5, "{rate} for {rho} at {k} N/m");
+            // Over 8000 steps a swinging disturbance is averaged to some 10⁻⁴.
+            assert!((rate - rho).abs() < 5e-4, "{rate} for {rho} at {k} N/m");
         }
         assert!(printed(50e3, 75.0) < 0.9);
         for k in [50e3, 240e3, 1e7] {
