@@ -27,7 +27,7 @@ impl Section {
 
     /// One sample, transposed direct form II.
     #[inline]
-    fn step(&self, state: &mut [f64; 2], x: f64) -> f64 {
+    pub fn step(&self, state: &mut [f64; 2], x: f64) -> f64 {
         let y = self.b[0] * x + state[0];
         state[0] = self.b[1] * x - self.a[0] * y + state[1];
         state[1] = self.b[2] * x - self.a[1] * y;

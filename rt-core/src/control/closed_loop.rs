@@ -1,0 +1,286 @@
+//! The whole loop as one linear step: wire, interaction mass, regulator, observer, delays, motor,
+//! real pantograph, force filter. For stability before anything moves.
+
+use super::kalman::OBSERVED;
+use super::lqg::LqgGains;
+use super::newmark::{LinearPart, NewmarkBlock};
+use super::state_space::RigModel;
+use crate::file::FieldError;
+use crate::model::pantograph::Pantograph;
+use crate::signal::filter::Sos;
+use nalgebra::{DMatrix, DVector, SVector, Vector3};
+
+/// One scalar signal of the loop that can be cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Channel {
+    /// Motor reference: interaction mass plus action.
+    Reference,
+    /// Action of the regulator.
+    Control,
+    /// Measured force on its way to the interaction mass.
+    Force,
+}
+
+/// What the loop is made of.
+#[derive(Clone, Debug)]
+pub struct LoopParts {
+    /// Interaction mass, motor and period; its pantograph is only the observer's.
+    pub rig: RigModel,
+    /// Regulator and observer; `None` runs the rig without.
+    pub gains: Option<LqgGains>,
+    /// Wire height in m by the force on it in N at a fixed place: z_c⁺ = cᵀ(A x + b F_i).
+    /// `None` holds the wire.
+    pub wire: Option<LinearPart>,
+    /// Head height by motor position, from [`pantograph_on_pad`].
+    pub pantograph: LinearPart,
+    /// Stiffness of the real pad in N/m.
+    pub pad_stiffness_n_per_m: f64,
+    /// Filter of the measured force.
+    pub force_filter: Option<Sos>,
+    /// Steps by which the reference comes later than the one step that the rig model has.
+    pub extra_delay_steps: usize,
+}
+
+/// A lumped pantograph whose head rests on the motor through a pad.
+pub fn pantograph_on_pad(
+    pantograph: &Pantograph,
+    pad_stiffness_n_per_m: f64,
+    period_s: f64,
+) -> Result<LinearPart, FieldError> {
+    let mut matrices = pantograph.matrices();
+    let n = matrices.mass.nrows();
+    matrices.stiffness[(0, 0)] += pad_stiffness_n_per_m;
+    let mut head = DVector::zeros(n);
+    head[0] = 1.0;
+    LinearPart::newmark(
+        &matrices.mass,
+        &matrices.damping,
+        &matrices.stiffness,
+        &(&head * pad_stiffness_n_per_m),
+        &head,
+        period_s,
+    )
+    .ok_or_else(|| FieldError::new("masses", "give a singular matrix; expected positive masses"))
+}
+
+/// The open loop at a cut channel: x⁺ = A x + b s, out = cᵀ x + d s, s being what is fed in after
+/// the cut and `out` what arrives before it. Closing it is s = out.
+#[derive(Clone, Debug)]
+pub struct OpenLoop {
+    /// State matrix.
+    pub a: DMatrix<f64>,
+    /// Input column.
+    pub b: DVector<f64>,
+    /// Output row.
+    pub c: DVector<f64>,
+    /// Direct part.
+    pub d: f64,
+    /// Cycle in s.
+    pub period_s: f64,
+}
+
+impl OpenLoop {
+    /// State matrix of the loop closed with the gain g: s = g · out.
+    pub fn closed(&self, g: f64) -> DMatrix<f64> {
+        &self.a + &self.b * self.c.transpose() * (g / (1.0 - g * self.d))
+    }
+}
+
+impl LoopParts {
+    /// State matrix of the closed loop.
+    pub fn matrix(&self) -> DMatrix<f64> {
+        let step = Step::new(self);
+        let columns: Vec<DVector<f64>> = (0..step.states)
+            .map(|i| step.advance(&unit(step.states, i), None).0)
+            .collect();
+        DMatrix::from_columns(&columns)
+    }
+
+    /// The loop cut at a channel.
+    pub fn open(&self, channel: Channel) -> OpenLoop {
+        let step = Step::new(self);
+        let n = step.states;
+        let mut a = DMatrix::zeros(n, n);
+        let mut c = DVector::zeros(n);
+        for i in 0..n {
+            let (next, out) = step.advance(&unit(n, i), Some((channel, 0.0)));
+            a.set_column(i, &next);
+            c[i] = out;
+        }
+        let (b, d) = step.advance(&DVector::zeros(n), Some((channel, 1.0)));
+        OpenLoop {
+            a,
+            b,
+            c,
+            d,
+            period_s: self.rig.period_s,
+        }
+    }
+}
+
+fn unit(n: usize, i: usize) -> DVector<f64> {
+    let mut x = DVector::zeros(n);
+    x[i] = 1.0;
+    x
+}
+
+/// Where each part's states are, and one cycle of the loop.
+struct Step<'a> {
+    parts: &'a LoopParts,
+    interaction: NewmarkBlock,
+    motor: NewmarkBlock,
+    places: Places,
+    states: usize,
+}
+
+#[derive(Default)]
+struct Places {
+    wire: usize,
+    interaction: usize,
+    motor: usize,
+    pantograph: usize,
+    filter: usize,
+    measured_force: usize,
+    references: usize,
+    action: usize,
+    estimate: usize,
+}
+
+impl<'a> Step<'a> {
+    fn new(parts: &'a LoopParts) -> Self {
+        let mut states = 0;
+        let mut place = |count: usize| {
+            states += count;
+            states - count
+        };
+        let sections = parts
+            .force_filter
+            .as_ref()
+            .map_or(0, |f| f.sections().len());
+        let places = Places {
+            wire: place(parts.wire.as_ref().map_or(0, LinearPart::states)),
+            interaction: place(3),
+            motor: place(3),
+            pantograph: place(parts.pantograph.states()),
+            filter: place(2 * sections),
+            measured_force: place(1),
+            references: place(parts.extra_delay_steps),
+            action: place(usize::from(parts.gains.is_some())),
+            estimate: place(parts.gains.as_ref().map_or(0, |gains| gains.kalman.states)),
+        };
+        Self {
+            parts,
+            interaction: NewmarkBlock::new(&parts.rig.interaction, parts.rig.period_s),
+            motor: NewmarkBlock::new(&parts.rig.motor, parts.rig.period_s),
+            places,
+            states,
+        }
+    }
+
+    /// One cycle from t to t + 1. A cut channel gets the given value instead of its own, which is
+    /// returned.
+    fn advance(&self, x: &DVector<f64>, cut: Option<(Channel, f64)>) -> (DVector<f64>, f64) {
+        let Places {
+            interaction, motor, ..
+        } = self.places;
+        let mut next = DVector::zeros(self.states);
+        let mut arrived = 0.0;
+        let mut through = |channel: Channel, value: f64| match cut {
+            Some((cut, instead)) if cut == channel => {
+                arrived = value;
+                instead
+            }
+            _ => value,
+        };
+        // Wire under the spring force of the last cycle: F_i = k_i (u_i − z_c).
+        let k_i = self.parts.rig.interaction.stiffness_n_per_m;
+        let (height, next_height) =
+            self.wire(x, &mut next, |height| k_i * (x[interaction] - height));
+        // Interaction mass with the force measured in the last cycle.
+        let force = through(Channel::Force, x[self.places.measured_force]);
+        let next_interaction = self.interaction.a * three(x, interaction)
+            + self.interaction.b * (next_height + force / k_i);
+        next.rows_mut(interaction, 3).copy_from(&next_interaction);
+        // Motor with the reference of the last cycle, or of an earlier one.
+        let own_action = if self.parts.gains.is_some() {
+            x[self.places.action]
+        } else {
+            0.0
+        };
+        let action = through(Channel::Control, own_action);
+        let reference = through(Channel::Reference, x[interaction] + action);
+        let late = self.delayed(x, &mut next, reference);
+        let next_motor = self.motor.a * three(x, motor) + self.motor.b * late;
+        next.rows_mut(motor, 3).copy_from(&next_motor);
+        self.pantograph_and_force(x, &mut next, next_motor[0]);
+        self.controller(x, &mut next, height, next_height);
+        (next, arrived)
+    }
+
+    /// Moves the wire; its height before and after.
+    fn wire(
+        &self,
+        x: &DVector<f64>,
+        next: &mut DVector<f64>,
+        force: impl Fn(f64) -> f64,
+    ) -> (f64, f64) {
+        let Some(wire) = &self.parts.wire else {
+            return (0.0, 0.0);
+        };
+        let state = x.rows(self.places.wire, wire.states());
+        let height = wire.c.dot(&state);
+        let moved = &wire.a * state + &wire.b * force(height);
+        next.rows_mut(self.places.wire, wire.states())
+            .copy_from(&moved);
+        (height, wire.c.dot(&moved))
+    }
+
+    /// The reference that reaches the motor now.
+    fn delayed(&self, x: &DVector<f64>, next: &mut DVector<f64>, reference: f64) -> f64 {
+        let (first, count) = (self.places.references, self.parts.extra_delay_steps);
+        let mut late = reference;
+        for place in (first..first + count).rev() {
+            // The newest waits at the end.
+            next[place] = late;
+            late = x[place];
+        }
+        late
+    }
+
+    fn pantograph_and_force(&self, x: &DVector<f64>, next: &mut DVector<f64>, motor: f64) {
+        let pantograph = &self.parts.pantograph;
+        let (place, count) = (self.places.pantograph, pantograph.states());
+        let moved = &pantograph.a * x.rows(place, count) + &pantograph.b * motor;
+        let mut force = self.parts.pad_stiffness_n_per_m * (pantograph.c.dot(&moved) - motor);
+        next.rows_mut(place, count).copy_from(&moved);
+        let sections = self.parts.force_filter.iter().flat_map(|f| f.sections());
+        for (i, section) in sections.enumerate() {
+            let place = self.places.filter + 2 * i;
+            let mut state = [x[place], x[place + 1]];
+            force = section.step(&mut state, force);
+            [next[place], next[place + 1]] = state;
+        }
+        next[self.places.measured_force] = force;
+    }
+
+    /// u⁺ = −K (x̂ − x_ss z_c − x_f f̂), then the observer's step with it and with what is measured next.
+    fn controller(&self, x: &DVector<f64>, next: &mut DVector<f64>, height: f64, next_height: f64) {
+        let Some(LqgGains { lqr, kalman }) = &self.parts.gains else {
+            return;
+        };
+        let (place, count) = (self.places.estimate, kalman.states);
+        let mut estimate = SVector::<f64, OBSERVED>::zeros();
+        estimate.rows_mut(0, count).copy_from(&x.rows(place, count));
+        let action = lqr.action(&estimate, height);
+        kalman.predict(&mut estimate, next_height, action);
+        let positions = [next[self.places.interaction], next[self.places.motor]];
+        kalman.correct(&mut estimate, positions);
+        next[self.places.action] = action;
+        next.rows_mut(place, count)
+            .copy_from(&estimate.rows(0, count));
+    }
+}
+
+fn three(x: &DVector<f64>, place: usize) -> Vector3<f64> {
+    Vector3::new(x[place], x[place + 1], x[place + 2])
+}
