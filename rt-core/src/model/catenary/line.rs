@@ -323,6 +323,9 @@ impl SupportKind {
     }
 }
 
+/// The most spans of a section: a tensioning length has some twenty.
+pub const MOST_SPANS: usize = 500;
+
 /// Positions closer than this are the same place.
 pub const SAME_PLACE_M: f64 = 1e-3;
 
@@ -387,10 +390,10 @@ impl Line {
             format!("there is no {what} '{name}'; defined are: {known}")
         };
         for (r, run) in self.section.iter().enumerate() {
-            if run.repeat == 0 || run.repeat > 10_000 {
+            if run.repeat == 0 || run.repeat > MOST_SPANS {
                 return Err(FieldError::new(
                     format!("section[{r}].repeat"),
-                    format!("is {}; expected 1 to 10000", run.repeat),
+                    format!("is {}; expected 1 to {MOST_SPANS}", run.repeat),
                 ));
             }
             for (i, u) in run.spans.iter().enumerate() {
@@ -417,13 +420,16 @@ impl Line {
             );
             return Err(FieldError::new("last_support", problem));
         }
-        match self.span_uses().take(100_001).count() {
+        match self.span_uses().take(MOST_SPANS + 1).count() {
             0 => Err(FieldError::new(
                 "section",
                 "has no span; expected at least one",
             )),
-            100_001 => Err(FieldError::new("section", "has more than 100000 spans")),
-            _ => Ok(()),
+            1..=MOST_SPANS => Ok(()),
+            _ => Err(FieldError::new(
+                "section",
+                format!("has more than {MOST_SPANS} spans; expected one tensioned section"),
+            )),
         }
     }
 
