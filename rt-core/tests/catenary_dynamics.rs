@@ -12,8 +12,10 @@ use nalgebra::DVector;
 use rt_core::model::catenary::line::{InstallationErrors, LengthError};
 use rt_core::model::catenary::wire::ElasticContact;
 use rt_core::model::catenary::{
-    CatenaryError, FullWire, LinearLine, ModalBasis, ModalOptions, ModalWire, Run, WireModel,
+    CatenaryError, Coupling, FullWire, LinearLine, ModalBasis, ModalOptions, ModalWire, Run,
+    WireModel,
 };
+use rt_core::model::interaction_mass::MassCoupling;
 use rt_core::numeric::eigen::lowest_modes;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -421,6 +423,14 @@ fn bad_runs_are_refused_with_what_is_possible() {
         })
         .contains("uplift")
     );
+    let soft = MassCoupling {
+        pad_stiffness: f64::NAN,
+        ..MassCoupling::table_2()
+    };
+    let coupling = Coupling::InteractionMass(soft);
+    assert!(refused(Run { coupling, ..good }).contains("pad stiffness"));
+    let coupling = Coupling::Implicit { stiffness: 0.0 };
+    assert!(refused(Run { coupling, ..good }).contains("contact stiffness"));
     assert!(matches!(
         Run::new(&model, &p, 250.0),
         Err(CatenaryError::TooShort(_))

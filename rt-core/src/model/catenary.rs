@@ -1,6 +1,6 @@
 //! Overhead lines: from a line file to the rest position, the reference solver and real-time models.
 //!
-//! - [`line`] reads the file, [`layout`] lays the section out, [`mesh`] and [`assembly`] make matrices.
+//! - [`mod@line`] reads the file, [`layout`] lays the section out, [`mesh`] and [`assembly`] make matrices.
 //! - [`statics`] finds the rest position, [`linear`] linearises there.
 //! - [`wire`] is what a wire model offers; [`full`] is the full-order one (the reference solver and a
 //!   real-time model), [`modal`] the reduced one with its [`basis`], kept by [`cache`]. [`slack`] solves

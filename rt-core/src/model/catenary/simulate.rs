@@ -127,14 +127,23 @@ impl Run {
         if !(0.0..=2000.0).contains(&self.uplift_n) {
             return bad("the uplift force in N", self.uplift_n, "0 to 2000");
         }
-        if let Coupling::Implicit { stiffness } = self.coupling
-            && !(stiffness > 0.0 && stiffness.is_finite())
-        {
-            return bad(
-                "the contact stiffness in N/m",
-                stiffness,
-                "a finite value above 0",
-            );
+        let positive: &[(&'static str, f64)] = match &self.coupling {
+            Coupling::Implicit { stiffness } => &[("the contact stiffness in N/m", *stiffness)],
+            Coupling::InteractionMass(m) => &[
+                ("the interaction mass in kg", m.mass),
+                ("the interaction stiffness in N/m", m.stiffness),
+                ("the pad stiffness in N/m", m.pad_stiffness),
+                // Zero damping is allowed, any other sign or NaN is not.
+                (
+                    "the interaction damping in N s/m",
+                    m.damping + f64::MIN_POSITIVE,
+                ),
+            ],
+        };
+        for &(what, value) in positive {
+            if !(value > 0.0 && value.is_finite()) {
+                return bad(what, value, "a finite value above 0");
+            }
         }
         let n = line.layout.spans();
         let (first, last) = self.spans;
