@@ -9,7 +9,7 @@ mod catenary;
 
 use catenary::{line, linear, small};
 use rt_core::model::catenary::cache::{key, load_or_build, path};
-use rt_core::model::catenary::{ModalBasis, draw};
+use rt_core::model::catenary::{ModalBasis, Scheme, draw};
 use std::path::PathBuf;
 
 /// A folder of this test's own, removed at the end.
@@ -145,4 +145,35 @@ fn a_drawing_shows_every_wire_and_is_well_formed() {
     assert_eq!(count("<text"), count("</text>"));
     // Asked for more than there is, it draws what there is.
     assert!(draw::svg(&model, "x", 0, 99).contains("spans 1 to 20"));
+}
+
+#[test]
+fn schemes_are_built_by_their_names() {
+    let folder = Folder::new("scheme");
+    let model = linear(&small(), 2.0);
+    for (name, unknowns) in [
+        ("implicit", model.dofs()),
+        ("full", model.dofs()),
+        ("modal", 42),
+    ] {
+        let scheme = Scheme::named(name).unwrap();
+        let dt = scheme.default_dt();
+        let mut heard = 0.0;
+        let wire = scheme
+            .build(
+                &model,
+                dt,
+                30,
+                Some(&folder.0),
+                &mut |n| panic!("{n}"),
+                &mut |p| heard = p,
+            )
+            .unwrap();
+        assert_eq!(
+            (scheme.name(), wire.dt(), wire.unknowns()),
+            (name, dt, unknowns)
+        );
+        assert_eq!(heard, if name == "modal" { 1.0 } else { 0.0 });
+    }
+    assert_eq!((Scheme::named("nodal"), folder.files()), (None, 1));
 }

@@ -88,6 +88,28 @@ fn the_stitched_line_collects_current_as_published_and_the_real_time_models_foll
 }
 
 #[test]
+fn elements_of_one_metre_are_short_enough() {
+    let p = pantograph("dsa-380");
+    let run_at = |mesh_m: f64, reference: Option<&Reference>| {
+        let mut design = line("stitched-sw");
+        // Twelve spans are enough to compare meshes.
+        design.section[1].repeat = 11;
+        let model = linear(&design, mesh_m);
+        let mut wire = FullWire::new(model.clone(), 1e-3).unwrap();
+        let run = Run::new(&model, &p, 300.0).unwrap();
+        report(&model, &run, &mut wire, &p, reference)
+    };
+    let (_, fine) = run_at(0.5, None);
+    let error = |r: Report| r.error_filtered_pct.unwrap();
+    let (one, two) = (
+        error(run_at(1.0, Some(&fine)).0),
+        error(run_at(2.0, Some(&fine)).0),
+    );
+    println!("against 0.5 m: 1 m {one:.2} %, 2 m {two:.2} %");
+    assert!(one < 1.5 && one < two, "1 m: {one} %, 2 m: {two} %");
+}
+
+#[test]
 fn heavy_slackening_is_followed_in_real_time() {
     let p = pantograph("en50318-2002");
     let model = linear(&line("en50318-2002"), 1.0);

@@ -11,7 +11,7 @@ use catenary::{SMALL, bare, close, line, linear, small, within};
 use rt_core::file::parse;
 use rt_core::model::catenary::assembly::forces;
 use rt_core::model::catenary::line::{ContactSupport, InstallationErrors, LengthError, SteadyArm};
-use rt_core::model::catenary::mesh::WireId;
+use rt_core::model::catenary::mesh::{Node, WireId};
 use rt_core::model::catenary::statics::G;
 use rt_core::model::catenary::{CatenaryError, Line, LinearLine, StaticReport};
 use rt_core::numeric::banded::SymBanded;
@@ -330,6 +330,28 @@ fn elevated_ends_and_presag_are_where_they_were_asked_for() {
         "height at the dropper",
     );
     within(model.rest_height(120.0), 0.08, 1e-12, "height at the end");
+}
+
+#[test]
+fn slopes_are_small() {
+    for name in ["stitched-sw", "en50318-2002", "simple-55m"] {
+        let model = linear(&line(name), 1.0);
+        let steepest = |nodes: &[Node]| {
+            nodes
+                .iter()
+                .map(|n| model.statics.z[n.slope].abs())
+                .fold(0.0, f64::max)
+        };
+        let (contact, messenger) = (
+            steepest(&model.mesh.contact),
+            steepest(&model.mesh.messenger),
+        );
+        println!("{name}: contact wire {contact:.4}, messenger wire {messenger:.4}");
+        assert!(
+            contact < 0.01 && messenger < 0.1,
+            "{name}: {contact} {messenger}"
+        );
+    }
 }
 
 #[test]

@@ -218,4 +218,63 @@ mod tests {
         // The grounded damper takes c·v from the wire.
         assert!((lag(DamperForm::Grounded) + 150.0 * speed).abs() < 1e-3);
     }
+
+    /// Mean growth per step of a disturbance, with the wire and the head held.
+    fn growth(pad_stiffness: f64, damping: f64, damper: DamperForm, force: ForceUse) -> f64 {
+        let kind = MassCoupling {
+            pad_stiffness,
+            damping,
+            damper,
+            force,
+            ..MassCoupling::table_2()
+        };
+        // The head is held so high that the contact never opens.
+        let rest = pad_stiffness / (pad_stiffness + kind.stiffness);
+        let start = InteractionMass::new(kind, 2e-3, 0.0, kind.stiffness * rest);
+        let mut disturbed = start;
+        disturbed.u += 1e-6;
+        let norm = |m: &InteractionMass| {
+            let (u, v, a) = (m.u - start.u, m.v * m.dt, m.a * m.dt * m.dt);
+            (u * u + v * v + a * a).sqrt()
+        };
+        // Scaled back to its size every few steps, so that it neither fades nor opens the contact.
+        let mut logarithms = 0.0;
+        for block in 0..2000 {
+            let before = norm(&disturbed);
+            for _ in 0..8 {
+                disturbed.step(0.0, 1.0, 0.0);
+            }
+            if block >= 1000 {
+                logarithms += (norm(&disturbed) / before).ln();
+            }
+            let scale = 1e-6 / norm(&disturbed);
+            disturbed.u = start.u + (disturbed.u - start.u) * scale;
+            disturbed.v *= scale;
+            disturbed.a *= scale;
+            let force = disturbed.contact_force - start.contact_force;
+            disturbed.contact_force = start.contact_force + force * scale;
+        }
+        (logarithms / 8000.0_f64).exp()
+    }
+
+    /// Spectral radii of the loop as printed, from the eigenvalues of its 4 × 4 step matrix (numpy), and
+    /// its cure. 50 kN/m is exactly marginal while the head is held.
+    #[test]
+    fn the_printed_loop_grows_and_the_implicit_one_does_not() {
+        let printed = |k, c| growth(k, c, DamperForm::Grounded, ForceUse::Previous);
+        for (k, c, rho) in [
+            (50e3, 50.0, 1.0),
+            (240e3, 50.0, 1.720675),
+            (45e3, 50.0, 0.969279),
+        ] {
+            let rate = printed(k, c);
+            // Over 8000 steps a swinging disturbance is averaged to some 10⁻⁴.
+            assert!((rate - rho).abs() < 5e-4, "{rate} for {rho} at {k} N/m");
+        }
+        assert!(printed(50e3, 75.0) < 0.9);
+        for k in [50e3, 240e3, 1e7] {
+            let rate = growth(k, 50.0, DamperForm::Relative, ForceUse::Implicit);
+            assert!(rate < 1.0, "{rate} at {k} N/m");
+        }
+    }
 }

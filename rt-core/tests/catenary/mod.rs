@@ -1,9 +1,12 @@
 //! What the catenary tests share: the shipped files, and a small line to take apart.
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
+use nalgebra::DMatrix;
 use rt_core::file::{load, parse};
-use rt_core::model::catenary::{Line, LinearLine, Standard};
+use rt_core::model::catenary::simulate::CONTACT_STIFFNESS;
+use rt_core::model::catenary::{Coupling, Line, LinearLine, Run, Standard};
 use rt_core::model::pantograph::Pantograph;
+use rt_core::numeric::banded::SymBanded;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,7 +38,6 @@ pub const SMALL: &str = r#"Line(
     name: "small",
     contact_wire: (mass_kg_per_m: 1.35, tension_n: 20.0e3, bending_stiffness_nm2: 195.0, axial_stiffness_n: 17.0e6),
     messenger_wire: (mass_kg_per_m: 1.07, tension_n: 16.0e3, bending_stiffness_nm2: 131.7, axial_stiffness_n: 13.0e6),
-    tension_inside_stitch: Kept,
     dropper: (stiffness: Spring(1.0e5), mass_kg_per_m: 0.1),
     clamps: (messenger_kg: 0.2, contact_kg: 0.1),
     damping: (alpha_per_s: 0.02, beta_s: 2.0e-4),
@@ -73,4 +75,22 @@ pub fn within(value: f64, expected: f64, absolute: f64, what: &str) {
         (value - expected).abs() <= absolute,
         "{what}: {value} is not within {absolute} of {expected}"
     );
+}
+
+pub fn dense(m: &SymBanded) -> DMatrix<f64> {
+    DMatrix::from_fn(m.order(), m.order(), |i, j| m.get(i, j))
+}
+
+/// A run over the whole line with enough force to make droppers slack.
+pub fn heavy_run(model: &LinearLine) -> Run {
+    let n = model.layout.spans();
+    Run {
+        speed_kmh: 250.0,
+        uplift_n: 350.0,
+        coupling: Coupling::Implicit {
+            stiffness: CONTACT_STIFFNESS,
+        },
+        start_span: 1,
+        spans: (1, n),
+    }
 }

@@ -278,8 +278,7 @@ impl WireModel for FullWire {
         }
         let height_free = self.line.rest_height(x) + self.point.of(&self.free);
         let compliance = self.point.of(&self.lifted);
-        self.slack.height_free = height_free;
-        self.slack.compliance = compliance;
+        self.slack.begin(height_free, compliance);
         Prediction {
             height_free,
             compliance,

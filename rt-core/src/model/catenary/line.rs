@@ -87,6 +87,16 @@ pub enum StitchTension {
     Kept,
 }
 
+/// The stitch wires of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StitchWire {
+    /// The wire.
+    pub wire: Wire,
+    /// Tension of the messenger wire between the clamps.
+    pub messenger_tension_inside: StitchTension,
+}
+
 /// A stitch wire, centred at its support.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -225,9 +235,7 @@ pub struct Line {
     pub messenger_wire: Wire,
     /// The stitch wires, if any support has one.
     #[serde(default)]
-    pub stitch_wire: Option<Wire>,
-    /// Messenger tension between the clamps of a stitch wire.
-    pub tension_inside_stitch: StitchTension,
+    pub stitch_wire: Option<StitchWire>,
     /// The droppers.
     pub dropper: DropperKind,
     /// The clamps.
@@ -315,6 +323,9 @@ impl SupportKind {
     }
 }
 
+/// The most spans of a section: a tensioning length has some twenty.
+pub const MOST_SPANS: usize = 500;
+
 /// Positions closer than this are the same place.
 pub const SAME_PLACE_M: f64 = 1e-3;
 
@@ -379,10 +390,10 @@ impl Line {
             format!("there is no {what} '{name}'; defined are: {known}")
         };
         for (r, run) in self.section.iter().enumerate() {
-            if run.repeat == 0 || run.repeat > 10_000 {
+            if run.repeat == 0 || run.repeat > MOST_SPANS {
                 return Err(FieldError::new(
                     format!("section[{r}].repeat"),
-                    format!("is {}; expected 1 to 10000", run.repeat),
+                    format!("is {}; expected 1 to {MOST_SPANS}", run.repeat),
                 ));
             }
             for (i, u) in run.spans.iter().enumerate() {
@@ -409,13 +420,16 @@ impl Line {
             );
             return Err(FieldError::new("last_support", problem));
         }
-        match self.span_uses().take(100_001).count() {
+        match self.span_uses().take(MOST_SPANS + 1).count() {
             0 => Err(FieldError::new(
                 "section",
                 "has no span; expected at least one",
             )),
-            100_001 => Err(FieldError::new("section", "has more than 100000 spans")),
-            _ => Ok(()),
+            1..=MOST_SPANS => Ok(()),
+            _ => Err(FieldError::new(
+                "section",
+                format!("has more than {MOST_SPANS} spans; expected one tensioned section"),
+            )),
         }
     }
 
@@ -466,13 +480,16 @@ impl FileContent for Line {
         self.messenger_wire
             .check()
             .map_err(|e| e.within("messenger_wire"))?;
-        if let Some(w) = &self.stitch_wire {
-            w.check().map_err(|e| e.within("stitch_wire"))?;
-            if self.tension_inside_stitch == StitchTension::Reduced
-                && w.tension_n >= self.messenger_wire.tension_n
+        if let Some(stitch) = &self.stitch_wire {
+            stitch
+                .wire
+                .check()
+                .map_err(|e| e.within("stitch_wire.wire"))?;
+            if stitch.messenger_tension_inside == StitchTension::Reduced
+                && stitch.wire.tension_n >= self.messenger_wire.tension_n
             {
                 return Err(FieldError::new(
-                    "stitch_wire.tension_n",
+                    "stitch_wire.wire.tension_n",
                     "leaves no tension in the messenger wire inside the stitch; expected less than \
                      messenger_wire.tension_n",
                 ));

@@ -231,10 +231,11 @@ impl Mesh {
     }
 
     fn add_elements(&mut self, line: &Line, stitch_stations: &[(usize, usize)]) {
-        let stitch_wire = line.stitch_wire.unwrap_or(line.messenger_wire);
-        let reduced = match line.tension_inside_stitch {
-            StitchTension::Reduced => stitch_wire.tension_n,
-            StitchTension::Kept => 0.0,
+        // Without stitch wires there is no element that would use this.
+        let stitch_wire = line.stitch_wire.map_or(line.messenger_wire, |s| s.wire);
+        let reduced = match line.stitch_wire.map(|s| s.messenger_tension_inside) {
+            Some(StitchTension::Reduced) => stitch_wire.tension_n,
+            Some(StitchTension::Kept) | None => 0.0,
         };
         for station in 0..self.x.len().saturating_sub(1) {
             let length = self.x[station + 1] - self.x[station];

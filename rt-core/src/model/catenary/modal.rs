@@ -233,8 +233,7 @@ impl WireModel for ModalWire {
             compliance += quadratic(&self.basis.residual[point.station], &point.weights);
         }
         let height_free = self.line.rest_height(x) + rise;
-        self.slack.height_free = height_free;
-        self.slack.compliance = compliance;
+        self.slack.begin(height_free, compliance);
 
         self.choose_watched(x);
         let n = self.q.len();

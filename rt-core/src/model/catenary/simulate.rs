@@ -85,10 +85,15 @@ pub fn default_spans(line: &LinearLine) -> Result<(usize, usize), CatenaryError>
     Ok((aside + 1, n - aside))
 }
 
+/// Part of the contact force that reaches the wire after a distance in m from the start of a run.
+pub fn introduced(travelled: f64) -> f64 {
+    (travelled / RAMP_M).clamp(0.0, 1.0)
+}
+
 /// The span in which a run begins unless someone says otherwise: the third, after the transition
-/// spans; the first, if less than three spans would be left to settle before the evaluated ones.
+/// spans; earlier if less than three spans would be left to settle before the evaluated ones.
 pub fn default_start(first_evaluated: usize) -> usize {
-    if first_evaluated >= 6 { 3 } else { 1 }
+    first_evaluated.saturating_sub(3).clamp(1, 3)
 }
 
 impl Run {
@@ -132,14 +137,23 @@ impl Run {
         if !(0.0..=2000.0).contains(&self.uplift_n) {
             return bad("the uplift force in N", self.uplift_n, "0 to 2000");
         }
-        if let Coupling::Implicit { stiffness } = self.coupling
-            && !(stiffness > 0.0 && stiffness.is_finite())
-        {
-            return bad(
-                "the contact stiffness in N/m",
-                stiffness,
-                "a finite value above 0",
-            );
+        let positive: &[(&'static str, f64)] = match &self.coupling {
+            Coupling::Implicit { stiffness } => &[("the contact stiffness in N/m", *stiffness)],
+            Coupling::InteractionMass(m) => &[
+                ("the interaction mass in kg", m.mass),
+                ("the interaction stiffness in N/m", m.stiffness),
+                ("the pad stiffness in N/m", m.pad_stiffness),
+                // Zero damping is allowed, any other sign or NaN is not.
+                (
+                    "the interaction damping in N s/m",
+                    m.damping + f64::MIN_POSITIVE,
+                ),
+            ],
+        };
+        for &(what, value) in positive {
+            if !(value > 0.0 && value.is_finite()) {
+                return bad(what, value, "a finite value above 0");
+            }
         }
         let n = line.layout.spans();
         let (first, last) = self.spans;
@@ -207,7 +221,7 @@ impl Run {
         for k in 1..=steps {
             let travelled = speed * dt * k as f64;
             let x = from + travelled;
-            let share = (travelled / RAMP_M).min(1.0);
+            let share = introduced(travelled);
             let (force, height) = coupler.step(wire, &mut lumped, x, share);
             // Written so that NaN is refused too.
             if !(force.abs() <= DIVERGED_N && height.is_finite()) {

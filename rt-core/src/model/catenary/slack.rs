@@ -54,9 +54,9 @@ pub struct Slackening {
     /// The droppers that are checked in this step.
     pub watched: Vec<usize>,
     /// Wire height at zero force without corrections, in m.
-    pub height_free: f64,
+    height_free: f64,
     /// c: rise of the wire by a unit force within the step, in m/N.
-    pub compliance: f64,
+    compliance: f64,
     traction: Vec<f64>,
     with_contact: Vec<f64>,
     slack: Vec<bool>,
@@ -116,6 +116,15 @@ impl Slackening {
     /// says none; a number above zero means that results are not to be trusted.
     pub fn unsettled(&self) -> u64 {
         self.unsettled
+    }
+
+    /// Begins a step: nothing is answered yet. Takes the wire's height at zero force without
+    /// corrections, in m, and its rise c by a unit force, in m/N.
+    pub fn begin(&mut self, height_free: f64, compliance: f64) {
+        self.height_free = height_free;
+        self.compliance = compliance;
+        self.set.clear();
+        self.force_on_wire = 0.0;
     }
 
     /// Predicts the tension of a dropper from its stretch beyond rest.
