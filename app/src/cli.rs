@@ -6,7 +6,6 @@ mod latency;
 mod line;
 mod progress;
 mod run;
-mod series;
 mod simulate;
 mod text;
 mod validate;

@@ -70,7 +70,7 @@ fn a_profile_from_a_file_uses_no_heap() {
 
 #[test]
 fn pantograph_lqg_bench_uses_no_heap_in_10_000_cycles() {
-    for wire in ["Full", "Modal(modes: 300)"] {
+    for wire in ["Full", "Modal(modes: 800)"] {
         let text = format!(
             r#"Session(title: "t", bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: {wire},
                 mesh_m: 4.0, speed_kmh: 250.0, sections: 20),

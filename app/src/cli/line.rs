@@ -2,9 +2,9 @@
 
 use super::{Failure, parse_spans, text};
 use rt_core::file;
+use rt_core::model::catenary::static_report::StaticReport;
 use rt_core::model::catenary::{Line, LinearLine, draw};
-use rt_core::numeric::eigen::lowest_modes;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Arguments of `pantobench line`.
@@ -110,55 +110,46 @@ fn check(a: &FileArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Places at which heights and elasticity are given, in m: 40 a span.
-fn places(line: &LinearLine) -> Vec<f64> {
-    let supports = &line.layout.supports;
-    let mut all: Vec<f64> = supports
-        .windows(2)
-        .flat_map(|w| (0..40).map(move |i| w[0].x + (w[1].x - w[0].x) * f64::from(i) / 40.0))
-        .collect();
-    all.extend(supports.last().map(|s| s.x));
-    all
-}
+/// Distance of the places at which heights and elasticity are given, in m.
+const PLACES_EVERY_M: f64 = 2.0;
 
 fn statics(a: &FileArguments) -> Result<(), Failure> {
     let (_, line) = load(&a.file, a.mesh_m)?;
-    let places = places(&line);
-    let elasticity = line
-        .elasticity(&places)
+    let report = StaticReport::of(&line, PLACES_EVERY_M)
         .map_err(|e| Failure::Input(format!("{}: {e}", a.file.display())))?;
     if a.json {
-        println!("{}", statics_json(&line, &places, &elasticity));
+        println!(
+            "{}",
+            serde_json::to_string(&report).map_err(|e| Failure::Environment(e.to_string()))?
+        );
         return Ok(());
     }
     println!(
         "{} unknowns; forces in N, lengths in m, sag in mm",
-        line.dofs()
+        report.dofs
     );
-    for span in 0..line.layout.spans() {
-        let at_rest = line.layout.droppers.iter().zip(&line.statics.droppers);
-        let mine = at_rest.filter(|(d, _)| d.span == span);
-        let droppers: Vec<String> = mine
-            .map(|(_, r)| format!("{:.1} ({:.3})", r.force, r.length))
+    for span in &report.spans {
+        let droppers: Vec<String> = span
+            .droppers
+            .iter()
+            .map(|d| format!("{:.1} ({:.3})", d.force_n, d.length_m))
             .collect();
         println!(
             "span {:2}  sag {:5.2}  droppers {}",
-            span + 1,
-            1e3 * line.sag(span),
+            span.index,
+            span.sag_mm,
             droppers.join("  ")
         );
     }
-    let rows: Vec<Vec<String>> = line
-        .layout
+    let elasticity = |x: f64| {
+        let near = report.elasticity.iter().find(|e| (e.x_m - x).abs() < 1e-6);
+        near.map_or(f64::NAN, |e| e.mm_per_n)
+    };
+    let rows: Vec<Vec<String>> = report
         .supports
         .iter()
         .map(|s| {
-            let elasticity = places
-                .iter()
-                .position(|x| *x == s.x)
-                .map_or(f64::NAN, |i| 1e3 * elasticity[i]);
-            let height = 1e3 * line.rest_height(s.x);
-            let cells = [s.x, height, s.kind.contact_stagger_m, elasticity];
+            let cells = [s.x_m, s.height_mm, s.stagger_m, elasticity(s.x_m)];
             cells.iter().map(|v| format!("{v:.3}")).collect()
         })
         .collect();
@@ -170,44 +161,6 @@ fn statics(a: &FileArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn statics_json(line: &LinearLine, places: &[f64], elasticity: &[f64]) -> Value {
-    let supports = &line.layout.supports;
-    let spans: Vec<Value> = supports
-        .windows(2)
-        .enumerate()
-        .map(|(i, w)| {
-            let at_rest = line.layout.droppers.iter().zip(&line.statics.droppers);
-            let droppers: Vec<Value> = at_rest
-                .filter(|(d, _)| d.span == i)
-                .map(|(d, r)| {
-                    json!({ "x_m": d.x, "force_n": r.force, "length_m": r.length, "height_m": r.height })
-                })
-                .collect();
-            json!({ "index": i + 1, "x0_m": w[0].x, "length_m": w[1].x - w[0].x, "droppers": droppers,
-                    "sag_mm": 1e3 * line.sag(i) })
-        })
-        .collect();
-    let lateral = |x: f64| line.mesh.contact_value(&line.statics.y, x);
-    json!({
-        "dofs": line.dofs(),
-        "spans": spans,
-        "supports": supports
-            .iter()
-            .map(|s| json!({ "x_m": s.x, "height_mm": 1e3 * line.rest_height(s.x),
-                             "stagger_m": s.kind.contact_stagger_m }))
-            .collect::<Vec<_>>(),
-        "heights": places
-            .iter()
-            .map(|&x| json!({ "x_m": x, "height_mm": 1e3 * line.rest_height(x), "lateral_m": lateral(x) }))
-            .collect::<Vec<_>>(),
-        "elasticity": places
-            .iter()
-            .zip(elasticity)
-            .map(|(x, e)| json!({ "x_m": x, "mm_per_n": 1e3 * e }))
-            .collect::<Vec<_>>(),
-    })
-}
-
 fn modes(a: &FileArguments, n: usize) -> Result<(), Failure> {
     let (_, line) = load(&a.file, a.mesh_m)?;
     if !(1..=line.dofs()).contains(&n) {
@@ -216,12 +169,7 @@ fn modes(a: &FileArguments, n: usize) -> Result<(), Failure> {
             line.dofs()
         )));
     }
-    let found = lowest_modes(&line.stiffness, &line.mass, n).map_err(Failure::input)?;
-    let freq_hz: Vec<f64> = found
-        .omega2
-        .iter()
-        .map(|w2| w2.sqrt() / std::f64::consts::TAU)
-        .collect();
+    let freq_hz = line.frequencies(n).map_err(Failure::input)?;
     if a.json {
         println!("{}", json!({ "dofs": line.dofs(), "freq_hz": freq_hz }));
     } else {

@@ -1,18 +1,16 @@
 //! `pantobench simulate`: a pantograph runs along a line, offline.
 
 use super::progress::Progress;
-use super::{Failure, line, parse_spans, series};
+use super::{Failure, line, parse_spans};
 use crate::home;
 use clap::ValueEnum;
 use rt_core::file;
-use rt_core::model::catenary::cache;
-use rt_core::model::catenary::{
-    Coupling, Filter, FullWire, ModalOptions, ModalWire, Report, Run, Series, WireModel,
-};
+use rt_core::model::catenary::scheme::Scheme;
+use rt_core::model::catenary::{Coupling, Filter, Reference, Report, Run, Series};
 use rt_core::model::interaction_mass::MassCoupling;
 use rt_core::model::pantograph::Pantograph;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -38,8 +36,8 @@ pub struct Arguments {
     /// Step, in ms; 0.5 for the implicit scheme and 2 for the others, if left out.
     #[arg(long, value_name = "D")]
     dt_ms: Option<f64>,
-    /// The model of the line.
-    #[arg(long, value_enum, default_value = "implicit")]
+    /// The model of the line: implicit (the reference), modal or full (real-time models).
+    #[arg(long, default_value = "implicit", value_parser = parse_scheme, value_name = "implicit|modal|full")]
     scheme: Scheme,
     /// How pantograph and wire are coupled; 'contact' for the implicit scheme and 'mass' for the others,
     /// if left out.
@@ -69,16 +67,6 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Scheme {
-    /// The reference: full order, head and wire solved together, small steps.
-    Implicit,
-    /// Real-time model with modes and attachment vectors.
-    Modal,
-    /// Real-time model of full order.
-    Full,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum CouplingKind {
     /// A contact stiffness between head and wire.
     Contact,
@@ -101,13 +89,17 @@ impl Arguments {
     }
 
     fn dt_s(&self) -> f64 {
-        let default = if self.scheme == Scheme::Implicit {
-            0.5
-        } else {
-            2.0
-        };
-        self.dt_ms.unwrap_or(default) * 1e-3
+        self.dt_ms.map_or(self.scheme.default_dt(), |ms| ms * 1e-3)
     }
+}
+
+fn parse_scheme(name: &str) -> Result<Scheme, String> {
+    Scheme::named(name).ok_or_else(|| "expected implicit, modal or full".into())
+}
+
+fn read_reference(path: &Path) -> Result<Reference, Failure> {
+    let bad = |e: &dyn std::fmt::Display| Failure::Input(format!("{}: {e}", path.display()));
+    Reference::from_csv(&std::fs::read_to_string(path).map_err(|e| bad(&e))?).map_err(|e| bad(&e))
 }
 
 /// Simulates and prints.
@@ -116,27 +108,23 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let reference = arguments
         .reference
         .as_deref()
-        .map(series::read)
+        .map(read_reference)
         .transpose()?;
     let (_, linear) = line::load(&arguments.line, arguments.mesh_m)?;
     let linear = Arc::new(linear);
-    let mut wire: Box<dyn WireModel> = match arguments.scheme {
-        Scheme::Implicit | Scheme::Full => {
-            Box::new(FullWire::new(linear.clone(), arguments.dt_s()).map_err(Failure::input)?)
-        }
-        Scheme::Modal => {
-            let mut notice = |text: String| eprintln!("note: {text}");
-            let mut progress = Progress::new("preparing the line");
-            let mut show = |part| progress.set(part);
-            let cache = home::cache_dir();
-            let basis =
-                cache::load_or_build(&cache, &linear, arguments.modes, &mut notice, &mut show)
-                    .map_err(Failure::input)?;
-            let options = ModalOptions::default();
-            let wire = ModalWire::new(linear.clone(), Arc::new(basis), arguments.dt_s(), options);
-            Box::new(wire.map_err(Failure::input)?)
-        }
-    };
+    let mut preparing = Progress::new("preparing the line");
+    let mut wire = arguments
+        .scheme
+        .build(
+            &linear,
+            arguments.dt_s(),
+            arguments.modes,
+            Some(&home::cache_dir()),
+            &mut |notice| eprintln!("note: {notice}"),
+            &mut |part| preparing.set(part),
+        )
+        .map_err(Failure::input)?;
+    drop(preparing);
     let mut run = match arguments.spans {
         Some(spans) => Run::with_spans(&pantograph, arguments.speed, spans),
         None => Run::new(&linear, &pantograph, arguments.speed).map_err(Failure::input)?,
@@ -167,7 +155,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     )
     .map_err(Failure::input)?;
     if let Some(out) = &arguments.out {
-        series::write(out, &simulated)?;
+        let text = simulated
+            .to_csv(Filter::default())
+            .map_err(Failure::input)?;
+        std::fs::write(out, text)
+            .map_err(|e| Failure::Environment(format!("cannot write '{}': {e}", out.display())))?;
     }
     if arguments.json {
         println!("{}", to_json(arguments.scheme, &report, wall_s)?);
@@ -177,18 +169,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     Ok(())
 }
 
-fn name(scheme: Scheme) -> &'static str {
-    match scheme {
-        Scheme::Implicit => "implicit",
-        Scheme::Modal => "modal",
-        Scheme::Full => "full",
-    }
-}
-
 fn to_json(scheme: Scheme, report: &Report, wall_s: f64) -> Result<Value, Failure> {
     let mut value =
         serde_json::to_value(report).map_err(|e| Failure::Environment(e.to_string()))?;
-    value["scheme"] = json!(name(scheme));
+    value["scheme"] = json!(scheme.name());
     value["wall_s"] = json!(wall_s);
     Ok(value)
 }
@@ -196,7 +180,7 @@ fn to_json(scheme: Scheme, report: &Report, wall_s: f64) -> Result<Value, Failur
 fn print_text(scheme: Scheme, run: &Run, r: &Report, wall_s: f64) {
     println!(
         "{} at {} km/h with {:.2} N uplift, spans {} to {}, {} unknowns, {} ms steps",
-        name(scheme),
+        scheme.name(),
         run.speed_kmh,
         run.uplift_n,
         run.spans.0,

@@ -8,10 +8,9 @@ use crate::control::lqr::{Lqr, LqrWeights};
 use crate::control::newmark::SecondOrder;
 use crate::control::state_space::{Plant, RigModel};
 use crate::file::{self, require_positive, require_within};
+use crate::model::catenary::scheme::Scheme;
 use crate::model::catenary::simulate::FAST;
-use crate::model::catenary::{
-    FullWire, Line, LinearLine, ModalOptions, ModalWire, WireModel, cache,
-};
+use crate::model::catenary::{Line, LinearLine, WireModel};
 use crate::model::interaction_mass::{DamperForm, ForceUse, MassCoupling};
 use serde::Deserialize;
 use std::sync::Arc;
@@ -170,24 +169,14 @@ impl PantographLqgConfig {
                 100.0 * fast
             ));
         }
-        let wire: Box<dyn WireModel> = match self.wire {
-            WireChoice::Full => {
-                Box::new(FullWire::new(linear, context.period_s).map_err(|e| of_line(&e))?)
-            }
-            WireChoice::Modal { modes } => {
-                let basis = cache::load_or_build(
-                    context.cache,
-                    &linear,
-                    modes,
-                    context.notice,
-                    &mut |_| (),
-                )
-                .map_err(|e| of_line(&e))?;
-                let options = ModalOptions::default();
-                let wire = ModalWire::new(linear, Arc::new(basis), context.period_s, options);
-                Box::new(wire.map_err(|e| of_line(&e))?)
-            }
+        let (scheme, modes) = match self.wire {
+            WireChoice::Full => (Scheme::Full, 0),
+            WireChoice::Modal { modes } => (Scheme::Modal, modes),
         };
+        let (cache, notice) = (Some(context.cache), &mut *context.notice);
+        let wire = scheme
+            .build(&linear, context.period_s, modes, cache, notice, &mut |_| ())
+            .map_err(|e| of_line(&e))?;
         Ok(Prepared {
             wire,
             course,
