@@ -180,6 +180,14 @@ fn endless_eigenvalue(tuning: &Tuning, guess: Complex<f64>) -> Complex<f64> {
     here
 }
 
+/// The largest eigenvalue above 3 Hz. Below, waves along the hardly damped wire are as close to 1
+/// whatever the controller does.
+fn loop_mode(matrix: &DMatrix<f64>) -> Complex<f64> {
+    let all = eigenvalues(matrix).expect("eigenvalues");
+    let fast = |z: &&Complex<f64>| z.arg().abs() > std::f64::consts::TAU * 3.0 * 2e-3;
+    *all.iter().find(fast).expect("a fast mode")
+}
+
 #[test]
 fn the_radius_on_the_small_string_is_that_on_the_endless_one() {
     let small = prepared(Wire::String(STRING));
@@ -197,24 +205,27 @@ fn the_radius_on_the_small_string_is_that_on_the_endless_one() {
         };
         let gains = tuning.gains(small.rig()).unwrap();
         let matrix = small.loop_parts(&tuning, Some(gains)).matrix();
-        let largest = eigenvalues(&matrix).unwrap()[0];
+        let largest = loop_mode(&matrix);
         let exact = endless_eigenvalue(&tuning, largest);
-        let rho = spectral_radius(&matrix);
-        println!(
-            "q {q}, k_i {k_i}, {bias:?}: {rho:.6} small, {:.6} endless",
-            exact.norm()
-        );
-        assert!((rho - exact.norm()).abs() < 2e-4, "{rho} {exact}");
+        let (found, exact) = (largest.norm(), exact.norm());
+        println!("q {q}, k_i {k_i}, {bias:?}: {found:.6} small, {exact:.6} endless");
+        assert!((found - exact).abs() < 2e-4, "{found} {exact}");
     }
 }
 
 /// Published for another discretisation of a string: disk 0.32, 0.10, 0.28; ρ 0.9985.
 #[test]
 fn margins_on_the_string_are_near_the_published_ones() {
-    let found = on(Wire::String(STRING), &LITERAL);
-    println!("ρ {} {:?}", found.rho_loop, found.margins);
+    let string = prepared(Wire::String(STRING));
+    let found = string.assess(&LITERAL).unwrap();
+    let matrix = string.loop_parts(&LITERAL, Some(found.gains)).matrix();
+    let mode = loop_mode(&matrix).norm();
+    println!(
+        "ρ {}, of the loop {mode}, {:?}",
+        found.rho_loop, found.margins
+    );
     let margins = found.margins.unwrap();
-    assert!((found.rho_loop - 0.9985).abs() < 5e-4);
+    assert!((mode - 0.9985).abs() < 5e-4, "{mode}");
     for (channel, disk) in [
         (margins.reference, 0.32),
         (margins.control, 0.10),
