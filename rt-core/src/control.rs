@@ -4,7 +4,9 @@
 //! mass, motor, pantograph, and the control action on its way to the motor. Everything here but
 //! [`lqg::Lqg`]'s step is design work for threads that may allocate.
 
+pub mod assessment;
 pub mod closed_loop;
+pub mod history;
 pub mod kalman;
 pub mod lqg;
 pub mod lqr;
@@ -12,4 +14,5 @@ pub mod margins;
 pub mod newmark;
 pub mod riccati;
 pub mod spectrum;
+pub mod stability_map;
 pub mod state_space;

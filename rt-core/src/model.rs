@@ -2,4 +2,5 @@
 
 pub mod catenary;
 pub mod interaction_mass;
+pub mod moving_string;
 pub mod pantograph;

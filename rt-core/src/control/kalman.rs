@@ -14,7 +14,7 @@ pub const OBSERVED: usize = STATES + 1;
 pub const BIAS: usize = STATES;
 
 /// How Q_kf and R_kf are read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum NoiseReading {
     /// As standard deviations: W = Q² B_f B_fᵀ, V = R² I.
     StandardDeviation,
