@@ -4,6 +4,7 @@ mod benches;
 mod conductor;
 mod latency;
 mod line;
+mod lqg;
 mod progress;
 mod run;
 mod simulate;
@@ -67,6 +68,8 @@ enum CommandLine {
     Latency(latency::Arguments),
     /// Check an overhead line, its rest position, its modes, its drawing.
     Line(line::Arguments),
+    /// Gains, stability and margins of the LQG loop.
+    Lqg(lqg::Arguments),
     /// Run a pantograph along an overhead line, offline.
     Simulate(simulate::Arguments),
     /// Hold the reference solver against the acceptance bands of a standard.
@@ -82,6 +85,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
+        Some(CommandLine::Lqg(a)) => lqg::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     };

@@ -258,6 +258,9 @@ fn help_of_every_command_shows_an_example() {
         &["line", "static", "--help"],
         &["line", "modes", "--help"],
         &["line", "draw", "--help"],
+        &["lqg", "--help"],
+        &["lqg", "design", "--help"],
+        &["lqg", "map", "--help"],
         &["simulate", "--help"],
         &["validate", "--help"],
     ] {

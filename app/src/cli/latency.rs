@@ -10,7 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Arguments of `pantobench latency`.
 #[derive(clap::Args)]
-#[command(after_help = "Example: pantobench latency --period-us 2000 --seconds 10")]
+#[command(
+    allow_negative_numbers = true,
+    after_help = "Example: pantobench latency --period-us 2000 --seconds 10"
+)]
 pub struct Arguments {
     /// Period of the wake-ups, in µs (50 to 1000000).
     #[arg(long, default_value_t = 2000, value_name = "N")]

@@ -21,6 +21,7 @@ use std::time::Duration;
 /// Arguments of `pantobench run`.
 #[derive(clap::Args)]
 #[command(
+    allow_negative_numbers = true,
     after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\n\
                         Ctrl-C stops the bench in a controlled way. Exit codes: 0 done, 1 tripped or stopped \
                         by a fault, 2 bad input, 3 the rig never became ready."

@@ -17,6 +17,7 @@ use std::time::Instant;
 /// Arguments of `pantobench simulate`.
 #[derive(clap::Args)]
 #[command(
+    allow_negative_numbers = true,
     after_help = "Example: pantobench simulate --line assets/lines/stitched-sw.ron \
                         --pantograph assets/pantographs/dsa-380.ron --speed 300"
 )]

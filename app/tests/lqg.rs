@@ -1,0 +1,126 @@
+//! The commands for the LQG loop as a user meets them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
+
+mod common;
+
+use common::{json, pantobench, stderr, stdout};
+use serde_json::Value;
+
+fn numbers(value: &Value) -> Vec<f64> {
+    value
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|v| v.as_f64().unwrap())
+        .collect()
+}
+
+/// Gains and radii that were computed with 60 digits from the equations of Tur et al. 2024.
+#[test]
+fn the_published_tuning_has_its_gains_and_radii() {
+    let found = json(&pantobench(&["lqg", "design", "--json"]));
+    let k = [
+        1.764479,
+        9.20695e-4,
+        3.83010e-7,
+        0.560912,
+        0.0180938,
+        1.52264e-5,
+        -1.664877,
+        -0.0232782,
+        -1.93068e-5,
+        1.226794,
+    ];
+    for (found, expected) in numbers(&found["K"][0]).iter().zip(k) {
+        // Six printed digits.
+        assert!(
+            (found / expected - 1.0).abs() < 4e-6,
+            "{found} against {expected}"
+        );
+    }
+    for (key, expected) in [
+        ("rho_open", 1.270452),
+        ("rho_lqr", 0.971479),
+        ("rho_estimator", 0.950677),
+    ] {
+        assert!(
+            (found[key].as_f64().unwrap() - expected).abs() < 1e-6,
+            "{key}: {}",
+            found[key]
+        );
+    }
+    assert_eq!(found["A"].as_array().unwrap().len(), 10);
+    assert_eq!(found["L_filter"].as_array().unwrap().len(), 10);
+    assert_eq!(found["L_predictor"][0].as_array().unwrap().len(), 2);
+    assert_eq!(found["eig_open"].as_array().unwrap().len(), 10);
+    for key in ["B_z", "B_u", "B_f"] {
+        assert_eq!(found[key].as_array().unwrap().len(), 10, "{key}");
+    }
+    assert!(found["rho_loop"].as_f64().unwrap() < 1.0);
+    for channel in ["reference", "control", "force"] {
+        let disk = found["margins"][channel]["disk"].as_f64().unwrap();
+        assert!((0.05..0.5).contains(&disk), "{channel}: {disk}");
+    }
+}
+
+#[test]
+fn an_unstable_tuning_is_named_and_has_no_margins() {
+    let found = json(&pantobench(&["lqg", "design", "--ki", "150000", "--json"]));
+    assert!(found["rho_loop"].as_f64().unwrap() > 1.0);
+    assert!(found["margins"].is_null());
+    assert!(stdout(&pantobench(&["lqg", "design", "--ki", "150000"])).contains("unstable"));
+}
+
+#[test]
+fn the_map_has_a_stable_window_about_the_published_stiffness() {
+    let found = json(&pantobench(&["lqg", "map", "--points", "9", "--json"]));
+    let (q_over_r, k_i) = (numbers(&found["q_over_r"]), numbers(&found["k_i"]));
+    let rho = found["rho"].as_array().unwrap();
+    assert_eq!((q_over_r.len(), k_i.len(), rho.len()), (9, 9, 9));
+    let near = |values: &[f64], wanted: f64| {
+        let distance = |v: f64| (v / wanted).ln().abs();
+        (0..values.len())
+            .min_by(|&a, &b| distance(values[a]).total_cmp(&distance(values[b])))
+            .unwrap()
+    };
+    let at = |k: f64| rho[near(&q_over_r, 5.0)][near(&k_i, k)].as_f64().unwrap();
+    // Stable in about 31 to 85 kN/m at Q = 5.
+    assert!(at(50e3) < 1.0 && at(10e3) > 1.0 && at(200e3) > 1.0);
+    assert!(stdout(&pantobench(&["lqg", "map", "--points", "5"])).contains("Q/R"));
+}
+
+#[test]
+fn senseless_values_are_refused_with_their_range() {
+    for arguments in [
+        ["--q", "-1"],
+        ["--ki", "NaN"],
+        ["--mi", "0"],
+        ["--speed", "900"],
+    ] {
+        let output = pantobench(&["lqg", "design", arguments[0], arguments[1]]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(
+            stderr(&output).contains("expected"),
+            "{arguments:?}: {}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(
+        pantobench(&["lqg", "map", "--points", "1"]).status.code(),
+        Some(2)
+    );
+    let refused = pantobench(&[
+        "run",
+        "sessions/profile-sine.ron",
+        "--fast",
+        "--against",
+        "implicit",
+    ]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("profile"), "{}", stderr(&refused));
+}
