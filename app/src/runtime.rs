@@ -150,10 +150,11 @@ pub struct RealTimeRun {
 }
 
 /// Starts a session in real time; the bench is Idle and waits for commands.
-pub fn start_real_time(
-    loaded: &LoadedSession,
-    wanted: RtRequest,
-) -> Result<RealTimeRun, StartError> {
+pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError> {
+    let wanted = RtRequest {
+        priority: loaded.session.priority,
+        cpu: loaded.session.cpu,
+    };
     let Prepared {
         mut rt_loop,
         user,

@@ -7,6 +7,7 @@ use rt_core::file::{
 };
 use rt_core::guard::Limit;
 use rt_core::param;
+use rt_core::rt_env::RtRequest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -42,9 +43,19 @@ pub struct Session {
     /// Missed deadlines in a row that cause a controlled stop.
     #[serde(default = "default_max_misses")]
     pub max_misses: u32,
+    /// SCHED_FIFO priority of the loop, 1 to 99.
+    #[serde(default = "default_priority")]
+    pub priority: u8,
+    /// Processor that the loop stays on; `None`: any.
+    #[serde(default)]
+    pub cpu: Option<usize>,
     /// Faults that a simulated rig shows.
     #[serde(default)]
     pub inject: Vec<Injection>,
+}
+
+fn default_priority() -> u8 {
+    RtRequest::default().priority
 }
 
 fn default_max_misses() -> u32 {
@@ -66,6 +77,7 @@ impl FileContent for Session {
         }
         require_not_negative("statistics_from_s", self.statistics_from_s, "s")?;
         require_within("max_misses", f64::from(self.max_misses), 1.0, 1e6, "")?;
+        require_within("priority", f64::from(self.priority), 1.0, 99.0, "")?;
         let specs = self.bench.spec().params;
         for (id, &value) in &self.params {
             param::find(specs, id)

@@ -12,7 +12,7 @@ use eframe::egui::{self, Panel, ThemePreference};
 use rt_core::channel::Layout;
 use rt_core::link::Command;
 use rt_core::param::ParamSet;
-use rt_core::rt_env::{RtRequest, RtStatus};
+use rt_core::rt_env::RtStatus;
 use rt_core::timing::Timing;
 use rtrb::Producer;
 use std::path::PathBuf;
@@ -41,7 +41,7 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
         None => home::find(FIRST_SESSION).map_err(Failure::Input)?,
     };
     let loaded = LoadedSession::load(&path).map_err(Failure::input)?;
-    let run = runtime::start_real_time(&loaded, RtRequest::default()).map_err(Failure::input)?;
+    let run = runtime::start_real_time(&loaded).map_err(Failure::input)?;
     let viewport = egui::ViewportBuilder::default()
         .with_title(format!("Pantobench – {}", loaded.session.title))
         .with_app_id("pantobench")

@@ -10,8 +10,8 @@ use crate::statistics::RunStatistics;
 use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::channel::Layout;
 use rt_core::link::{Command, UserSide};
-use rt_core::rt_env::{RtRequest, RtStatus};
-use rt_core::timing::Timing;
+use rt_core::rt_env::RtStatus;
+use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -74,6 +74,7 @@ struct Report {
     overruns: u64,
     skipped: u64,
     drops: u64,
+    timing: Arc<Timing>,
     rt: Option<RtStatus>,
     samples: Option<HilSamples>,
 }
@@ -196,7 +197,7 @@ fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartE
 }
 
 fn run_real_time(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
-    let mut run = runtime::start_real_time(loaded, RtRequest::default())?;
+    let mut run = runtime::start_real_time(loaded)?;
     run.user.display = None;
     for missing in &run.rt.missing {
         eprintln!("note: {missing}");
@@ -237,6 +238,7 @@ fn report(
         overruns: Timing::read(&timing.overruns),
         skipped: Timing::read(&timing.skipped),
         drops: Timing::read(&timing.record_drops),
+        timing: Arc::clone(timing),
         rt,
     }
 }
@@ -297,11 +299,17 @@ fn to_json(r: &Report, result: Value) -> Value {
         "overruns": r.overruns,
         "skipped": r.skipped,
         "drops": r.drops,
+        "timing": { "wake_us": percentiles(&r.timing.wake), "exec_us": percentiles(&r.timing.exec) },
         "state": final_state(&r.outcome),
         "trip": trip,
         "channels": channels,
         "result": result,
     })
+}
+
+fn percentiles(h: &Histogram) -> Value {
+    let us = |nanos: u64| nanos as f64 * 1e-3;
+    json!({ "p50": us(h.percentile(0.5)), "p99": us(h.percentile(0.99)), "p999": us(h.percentile(0.999)), "max": us(h.max()) })
 }
 
 /// The bench's own result. A run that ended before its evaluated spans has none.
