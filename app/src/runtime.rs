@@ -167,10 +167,12 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         .name("pantobench-rt".into())
         .spawn(move || {
             rt_env::flush_denormals();
-            let status = rt_env::request(wanted);
+            // Held until the loop has ended.
+            let rights = rt_env::request(wanted);
             // Whoever waits for the status has failed if it is gone; the loop then sees that it is abandoned.
-            let _ = tell.send(status);
+            let _ = tell.send(rights.status.clone());
             rt_loop.run();
+            drop(rights);
         })
         .map_err(StartError::Thread)?;
     let rt = told

@@ -1,6 +1,7 @@
 //! Real-time rights of a thread: what is asked of the system, what it granted, and how to get the rest.
 
 use std::fs;
+use std::io::Write;
 
 /// What a real-time thread asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct RtStatus {
     pub memory_locked: bool,
     /// The processor that the thread is bound to.
     pub cpu: Option<usize>,
+    /// Whether idle processors are kept from deep sleep.
+    pub kept_awake: bool,
     /// The frequency governor of that processor, or of the first; `None` where the system shows none.
     pub governor: Option<String>,
     /// Whether the kernel is fully preemptible.
@@ -46,8 +49,16 @@ impl RtStatus {
     }
 }
 
+/// Rights that were granted. Dropping them lets the processors sleep again.
+#[derive(Debug)]
+pub struct RtRights {
+    /// What was granted.
+    pub status: RtStatus,
+    _awake: Option<fs::File>,
+}
+
 /// Asks for real-time rights for the calling thread and reports what was granted.
-pub fn request(wanted: RtRequest) -> RtStatus {
+pub fn request(wanted: RtRequest) -> RtRights {
     let mut missing = Vec::new();
     let fifo = set_fifo(wanted.priority);
     if let Err(e) = &fifo {
@@ -77,6 +88,16 @@ pub fn request(wanted: RtRequest) -> RtStatus {
             None
         }
     });
+    let awake = match keep_processors_awake() {
+        Ok(file) => Some(file),
+        Err(e) => {
+            missing.push(format!(
+                "idle processors may sleep deeply (/dev/cpu_dma_latency: {e}): waking them up takes longer. Allow it \
+                 with a udev rule: KERNEL==\"cpu_dma_latency\", GROUP=\"realtime\", MODE=\"0660\"."
+            ));
+            None
+        }
+    };
     let governor = governor_of(cpu.unwrap_or(0));
     if let Some(g) = governor.as_deref().filter(|g| *g != "performance") {
         missing.push(format!(
@@ -91,15 +112,29 @@ pub fn request(wanted: RtRequest) -> RtStatus {
                 .to_owned(),
         );
     }
-    RtStatus {
+    let status = RtStatus {
         scheduler: if fifo.is_ok() { "fifo" } else { "other" },
         priority: fifo.is_ok().then_some(wanted.priority),
         memory_locked,
         cpu,
+        kept_awake: awake.is_some(),
         governor,
         preempt_rt,
         missing,
+    };
+    RtRights {
+        status,
+        _awake: awake,
     }
+}
+
+/// Tells the kernel that a wake-up may take 0 µs, for as long as the file stays open.
+fn keep_processors_awake() -> std::io::Result<fs::File> {
+    let mut file = fs::OpenOptions::new()
+        .write(true)
+        .open("/dev/cpu_dma_latency")?;
+    file.write_all(&0_i32.to_ne_bytes())?;
+    Ok(file)
 }
 
 fn last_error() -> std::io::Error {
@@ -216,14 +251,13 @@ mod tests {
     #[test]
     fn whatever_is_not_granted_is_explained() {
         // In a thread of its own: the rights of the test's thread stay as they are.
-        let status = std::thread::spawn(|| {
-            request(RtRequest {
-                priority: 10,
-                cpu: Some(100_000),
-            })
-        })
-        .join()
-        .unwrap();
+        let wanted = RtRequest {
+            priority: 10,
+            cpu: Some(100_000),
+        };
+        let status = std::thread::spawn(move || request(wanted).status)
+            .join()
+            .unwrap();
         assert_eq!(status.cpu, None);
         assert!(
             status.missing.iter().any(|m| m.contains("100000")),
@@ -240,6 +274,8 @@ mod tests {
                 .iter()
                 .any(|m| m.contains("memory is not locked"))
         );
+        let told = |word: &str| status.missing.iter().any(|m| m.contains(word));
+        assert_eq!(!status.kept_awake, told("cpu_dma_latency"));
         assert_eq!(
             !status.preempt_rt,
             status.missing.iter().any(|m| m.contains("PREEMPT_RT"))

@@ -13,7 +13,7 @@ const ROUNDS: u32 = 3;
 
 fn ours() -> f64 {
     let thread = std::thread::spawn(|| {
-        rt_env::request(RtRequest {
+        let _rights = rt_env::request(RtRequest {
             priority: PRIORITY,
             cpu: None,
         });

@@ -157,6 +157,7 @@ pub fn simulated_rig(file: &str) -> Box<dyn rt_core::rig::Rig> {
     let mut layout = Layout::default();
     let bound = layout
         .append(rt_core::bench::profile::SPEC.channels)
+        .and_then(|()| layout.append(&[drivers::simulated::TRUE_FORCE]))
         .and_then(|()| rig.bind(&layout));
     bound.unwrap_or_else(|e| panic!("{e}"));
     rig

@@ -77,7 +77,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn measure(period_us: u64, seconds: f64, wanted: RtRequest, stop: &Arc<AtomicBool>) -> Measured {
-    let rt = rt_env::request(wanted);
+    let rights = rt_env::request(wanted);
     let mut pacer = Pacer::new(period_us * 1000);
     let mut clock = RealClock;
     let wake = Histogram::default();
@@ -93,7 +93,7 @@ fn measure(period_us: u64, seconds: f64, wanted: RtRequest, stop: &Arc<AtomicBoo
                 wake,
                 cycles,
                 misses,
-                rt,
+                rt: rights.status.clone(),
             };
         }
     }
@@ -117,6 +117,7 @@ fn print_json(period_us: u64, m: &Measured) {
                 "governor": m.rt.governor,
                 "preempt_rt": m.rt.preempt_rt,
                 "cpu": m.rt.cpu,
+                "kept_awake": m.rt.kept_awake,
                 "missing": m.rt.missing,
             },
         })
