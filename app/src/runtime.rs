@@ -62,8 +62,8 @@ pub struct Prepared<C: Clock> {
 
 /// Seconds that the recorder's ring can bridge.
 const RECORD_SECONDS: u64 = 8;
-/// Seconds that the display's ring can bridge.
-const DISPLAY_SECONDS: u64 = 4;
+/// Seconds that the display's ring can bridge: short, so that it stays in the processor's cache.
+const DISPLAY_SECONDS: u64 = 1;
 
 fn prepare<C: Clock>(
     loaded: &LoadedSession,

@@ -173,9 +173,10 @@ impl LoopSide {
             (&mut self.record, &self.timing.record_drops),
             (&mut self.display, &self.timing.display_drops),
         ] {
-            if let Some(ring) = ring
-                && ring.push(*frame).is_err()
-            {
+            let Some(ring) = ring else { continue };
+            if ring.is_abandoned() {
+                // Nobody wants these frames: not a drop.
+            } else if ring.is_full() || ring.push(*frame).is_err() {
                 Timing::count(drops, 1);
             }
         }
