@@ -10,6 +10,7 @@ pub mod lqg;
 pub mod lqr;
 pub mod margins;
 pub mod newmark;
+pub mod predictive;
 pub mod riccati;
 pub mod spectrum;
 pub mod state_space;
