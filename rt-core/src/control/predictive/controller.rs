@@ -156,7 +156,8 @@ impl Predictive {
     pub fn step(&mut self, wire: &mut dyn WireModel, tick: &Tick) -> TickResult {
         let d = &self.design;
         let spring = 1.0 / d.tuning.interaction_stiffness_n_per_m;
-        self.rest_offset -= self.rest_offset.clamp(-self.bleed, self.bleed);
+        // Not `clamp`, which panics where a limit is no number.
+        self.rest_offset -= self.rest_offset.max(-self.bleed).min(self.bleed);
 
         // 1, 2: the present.
         let surprise = self.observer.correct(d, tick.motor_position, tick.force);
@@ -182,6 +183,7 @@ impl Predictive {
         // 4: further cycles, wire and pantograph together, the motor where it should be.
         let mut targets = [0.0; TARGETS];
         let (mut motor, mut last_force, mut place) = (position, force_ahead, place);
+        let mut load = None;
         for target in &mut targets {
             wire.commit();
             place += ahead;
@@ -194,17 +196,26 @@ impl Predictive {
             };
             (motor, last_force) = self.look_ahead(wire, &before);
             *target = motor;
+            load.get_or_insert(last_force);
         }
         wire.restore(&self.wire);
 
-        // 5.
+        // 5: what the contact force adds to the reference is taken off again.
         let d = &self.design;
+        let lift = d.rig.motor_load_m_per_n;
+        let on_its_way = tick.reference + lift * force_ahead;
         let asked = d
             .preview
-            .reference(position, velocity, tick.reference, &targets);
-        let reference = asked
-            .max(d.tuning.reference_low_m)
-            .min(d.tuning.reference_high_m);
+            .reference(position, velocity, on_its_way, &targets)
+            - lift * load.unwrap_or(force_ahead);
+        // What is no number is not sent; the monitor tells, because the tracking error is none either.
+        let reference = if asked.is_finite() {
+            asked
+                .max(d.tuning.reference_low_m)
+                .min(d.tuning.reference_high_m)
+        } else {
+            tick.reference
+        };
         let target = wire_height + self.rest_offset + force * spring;
         TickResult {
             reference,

@@ -18,6 +18,9 @@ pub struct PredictiveRig {
     pub motor_omega_rad_per_s: f64,
     /// Damping ratio ζ of the motor with its drive.
     pub motor_damping_ratio: f64,
+    /// How far a newton of contact force lifts the motor at rest, in m/N; 0 for a drive that does not
+    /// yield.
+    pub motor_load_m_per_n: f64,
     /// Stiffness k_h of the pad between motor and head, in N/m.
     pub pad_stiffness_n_per_m: f64,
     /// Corner of the first-order force filter, in Hz.
@@ -35,6 +38,7 @@ impl PredictiveRig {
     pub const TUR_2024: Self = Self {
         motor_omega_rad_per_s: 212.132_034_355_964_27,
         motor_damping_ratio: 0.424_264_068_711_928_5,
+        motor_load_m_per_n: 0.0,
         pad_stiffness_n_per_m: 240e3,
         force_filter_hz: 100.0,
         reference_delay_s: 0.0,
@@ -53,6 +57,7 @@ impl PredictiveRig {
     fn check(&self) -> Result<(), FieldError> {
         require_positive("motor_omega_rad_per_s", self.motor_omega_rad_per_s, "rad/s")?;
         require_not_negative("motor_damping_ratio", self.motor_damping_ratio, "")?;
+        require_not_negative("motor_load_m_per_n", self.motor_load_m_per_n, "m/N")?;
         require_positive("pad_stiffness_n_per_m", self.pad_stiffness_n_per_m, "N/m")?;
         require_positive("force_filter_hz", self.force_filter_hz, "Hz")?;
         require_positive("period_s", self.period_s, "s")?;
@@ -238,9 +243,10 @@ impl PredictiveDesign {
         let pad = tuning.pad_factor * rig.pad_stiffness_n_per_m;
         let places = rig.places(pantograph);
         let touching = model::cycle(rig, pantograph, pad);
+        let apart = model::cycle(rig, pantograph, 0.0);
         let hold = model::first_order_hold(pantograph, pad, rig.period_s);
         // 1 − g must stay positive: a head that follows the motor fully within a cycle has no force.
-        if !(hold.gamma1[0] < 1.0) {
+        if !(0.0..1.0).contains(&hold.gamma1[0]) {
             return Err(FieldError::new(
                 "period_s",
                 format!(
@@ -262,14 +268,15 @@ impl PredictiveDesign {
                 .iter()
                 .map(|m| m.stiffness_n_per_m)
                 .collect(),
-            apart: model::cycle(rig, pantograph, 0.0),
+
             gain,
-            motor_gain: motor_observer(&touching, tuning)?,
+            motor_gain: motor_observer(&apart, tuning)?,
             innovation_inverse,
             observer_radius,
             hold,
             flight: model::first_order_hold(pantograph, 0.0, rig.period_s),
-            preview: PreviewLaw::design(&touching, tuning.distance_weight, tuning.change_weight)?,
+            preview: PreviewLaw::design(&apart, tuning.distance_weight, tuning.change_weight)?,
+            apart,
             touching,
         })
     }

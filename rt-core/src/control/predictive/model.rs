@@ -109,7 +109,7 @@ fn pantograph_part(
 
 /// The rig over one cycle with a pad of stiffness `pad` in N/m; 0 while it does not touch.
 ///
-/// Motor ü_m = ω² (r − u_m) − 2ζω u̇_m; force filter ḟ = ω_f (F − f), F = pad (u₁ − u_m).
+/// Motor ü_m = ω² (r + c_l F − u_m) − 2ζω u̇_m with the load c_l; force filter ḟ = ω_f (F − f), F = pad (u₁ − u_m).
 pub fn cycle(rig: &PredictiveRig, pantograph: &Pantograph, pad: f64) -> Cycle {
     let places = rig.places(pantograph);
     let (m, f, b) = (
@@ -123,7 +123,9 @@ pub fn cycle(rig: &PredictiveRig, pantograph: &Pantograph, pad: f64) -> Cycle {
     let mut a = DMatrix::zeros(moving + 2, moving + 2);
     let (w, zeta) = (rig.motor_omega_rad_per_s, rig.motor_damping_ratio);
     a[(MOTOR, MOTOR + 1)] = 1.0;
-    a[(MOTOR + 1, MOTOR)] = -w * w;
+    let loaded = w * w * rig.motor_load_m_per_n * pad;
+    a[(MOTOR + 1, MOTOR)] = -w * w - loaded;
+    a[(MOTOR + 1, HEAD)] = loaded;
     a[(MOTOR + 1, MOTOR + 1)] = -2.0 * zeta * w;
     a[(MOTOR + 1, r)] = w * w;
     let (chain, by_motor, by_uplift) = pantograph_part(pantograph, pad);

@@ -26,7 +26,7 @@ impl Default for MonitorLimits {
     fn default() -> Self {
         Self {
             window_cycles: 50,
-            innovation: 8.0,
+            innovation: 4.0,
             tracking_m: 3e-3,
             tracking_cycles: 5,
         }
@@ -134,14 +134,14 @@ mod tests {
     #[test]
     fn a_lasting_surprise_is_told_and_a_single_one_is_not() {
         let mut monitor = Monitor::new(MonitorLimits::default()).unwrap();
-        assert_eq!(monitor.watch(&cycle(300.0, 0.0)), None);
+        assert_eq!(monitor.watch(&cycle(100.0, 0.0)), None);
         for _ in 0..50 {
             assert_eq!(monitor.watch(&cycle(2.0, 0.0)), None);
         }
         assert!((monitor.mean_innovation() - 2.0).abs() < 1e-12);
-        // 2 + n (20 − 2)/50 passes 8 with n = 17.
+        // 2 + n (20 − 2)/50 passes 4 with n = 6.
         let told = (1..50).find(|_| monitor.watch(&cycle(20.0, 0.0)).is_some());
-        assert_eq!(told, Some(17));
+        assert_eq!(told, Some(6));
     }
 
     #[test]

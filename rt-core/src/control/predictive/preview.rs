@@ -35,7 +35,7 @@ const FIRST_TARGET: usize = 3;
 const GIVEN: usize = FIRST_TARGET + TARGETS;
 
 impl PreviewLaw {
-    /// For the motor of a cycle, weights λ on the distance and q_r on its changes.
+    /// For the motor of a cycle without load, weights λ on the distance and q_r on its changes.
     pub fn design(
         cycle: &Cycle,
         distance_weight: f64,
