@@ -228,6 +228,27 @@ fn the_monitor_says_to_give_way_before_the_loop_is_lost() {
     }
 }
 
+/// Another hand on the reference, blended in and out over 0.1 s: 1 mm lower between 160 and 180 m. The
+/// observer hears what is sent, so nothing surprises it, and afterwards all is as if it had not been.
+#[test]
+fn a_reference_of_another_hand_is_no_surprise() {
+    let mut scene = Scene::new(&BENCH, 300.0, &ROBUST);
+    scene.send = Some(|place, asked| {
+        let blend = ((place - 151.7) / 8.3).min((188.3 - place) / 8.3);
+        asked - 1e-3 * blend.clamp(0.0, 1.0)
+    });
+    let name = "1 mm lower between 160 and 180 m";
+    let found = row(name, scene, &mut BENCH.wire(), &AT_300);
+    at_most(name, &found, [2.2, 4.0, 0.12, 0.4]);
+    assert_eq!(found.1.fall_back, None);
+    let near = found.1.surprise.iter().zip(&found.1.series.x);
+    let highest = near
+        .filter(|(_, x)| (150.0..190.0).contains(*x))
+        .fold(0.0f64, |m, (s, _)| m.max(*s));
+    println!("highest normalised innovation there: {highest:.3}");
+    assert!(highest < 0.5, "{highest}");
+}
+
 #[test]
 fn limits_of_the_reference_are_survived() {
     // 0.11 m cuts the highest of the wire at its first crest, 0.118 m; the evaluated spans come after.

@@ -251,6 +251,8 @@ pub struct Outcome {
     pub limited: usize,
     /// Cycles without contact.
     pub lost: usize,
+    /// Normalised innovation of every cycle.
+    pub surprise: Vec<f64>,
     /// r(k+1) of every cycle, in m.
     pub reference: Vec<f64>,
 }
@@ -278,6 +280,8 @@ pub struct Scene<'a> {
     pub design: PredictiveDesign,
     /// Standard deviations of the noise of position (m) and force (N).
     pub noise: (f64, f64),
+    /// What is sent in place of r(k+1), by place.
+    pub send: Option<fn(f64, f64) -> f64>,
     /// Called at the begin of each cycle with its place.
     #[allow(
         clippy::type_complexity,
@@ -295,6 +299,7 @@ impl<'a> Scene<'a> {
             design: PredictiveDesign::new(&PredictiveRig::TUR_2024, &bench.pantograph, tuning)
                 .unwrap(),
             noise: (0.0, 0.0),
+            send: None,
             meddle: None,
         }
     }
@@ -350,7 +355,10 @@ impl<'a> Scene<'a> {
                 },
             );
             out.reference.push(result.reference);
-            next = result.reference;
+            out.surprise.push(result.surprise.normalised);
+            next = self
+                .send
+                .map_or(result.reference, |send| send(place, result.reference));
             out.limited += usize::from(result.limited);
             if let Some(why) = monitor.watch(&result) {
                 out.fall_back.get_or_insert((place, why));
