@@ -124,3 +124,27 @@ fn senseless_values_are_refused_with_their_range() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(stderr(&refused).contains("profile"), "{}", stderr(&refused));
 }
+
+/// The predictive controller on the simulated rig against the coupled solution: at most 2 % (20 Hz) and
+/// 4 % (40 Hz), tracking at most 0.12 mm (σ) and 0.4 mm (largest).
+#[test]
+fn the_predictive_controller_keeps_its_promise_against_the_implicit_reference() {
+    for speed in ["250", "300"] {
+        let session = format!("sessions/dsa380-{speed}-predictive.ron");
+        let output = pantobench(&["run", &session, "--fast", "--against", "implicit", "--json"]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        let result = &json(&output)["result"];
+        let at_most = |value: &Value, limit: f64| {
+            let found = value.as_f64().unwrap();
+            assert!(
+                found <= limit,
+                "{speed} km/h: {found} against {limit} in {result}"
+            );
+        };
+        at_most(&result["error_filtered_pct"], 2.0);
+        at_most(&result["error_40hz_pct"], 4.0);
+        at_most(&result["tracking_mm"]["std"], 0.12);
+        at_most(&result["tracking_mm"]["max_abs"], 0.4);
+        assert!(result["mean_n"].is_number() && result["std_n"].is_number());
+    }
+}

@@ -37,6 +37,11 @@ pub enum Progress {
 /// Why a step failed, with its numbers; words are made outside the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepFault {
+    /// The controller's model no longer explains what is measured.
+    Mistrusted {
+        /// Mean normalised innovation squared; about 1 when all is well.
+        innovation: f64,
+    },
     /// A computed or commanded value is not finite.
     NotFinite {
         /// Its column.

@@ -12,6 +12,7 @@ pub mod lqg;
 pub mod lqr;
 pub mod margins;
 pub mod newmark;
+pub mod predictive;
 pub mod riccati;
 pub mod spectrum;
 pub mod stability_map;

@@ -142,3 +142,36 @@ fn senseless_settings_are_refused() {
         assert!(text.contains(word), "{bad}: {text}");
     }
 }
+
+const PREDICTIVE: &str = r#"controller: Predictive(pantograph: "../assets/pantographs/dsa-380.ron",
+    tuning: Robust, force_filter_hz: 100.0, force_delay_cycles: 1, reference_delay_s: 0.0)"#;
+
+#[test]
+fn a_predictive_controller_with_a_wrong_model_is_stopped_before_it_does_harm() {
+    // The rig of the file reads the force one cycle late; a pad six times softer than assumed is too much.
+    let wrong = format!(
+        "speed_kmh: 250.0, {PREDICTIVE}, pantograph: (mass_kg: 5.3, damping_ns_per_m: 10.0, \
+                         stiffness_n_per_m: 1500000.0)"
+    );
+    let run = run(&wrong, "uplift_n: 130.625");
+    assert_eq!(run.state(), State::Tripped, "{:?}", run.events.last());
+    let force = run
+        .column("force")
+        .into_iter()
+        .filter(|f| f.is_finite())
+        .fold(0.0, f64::max);
+    assert!(force < 1000.0, "{force} N");
+}
+
+#[test]
+fn the_predictive_controller_runs_one_section() {
+    let loaded = session_from(&session(
+        &format!("speed_kmh: 250.0, sections: 2, {PREDICTIVE}"),
+        "",
+    ));
+    let text = pantobench::runtime::prepare_exact(&loaded)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(text.contains("one section"), "{text}");
+}

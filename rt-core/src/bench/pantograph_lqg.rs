@@ -1,28 +1,26 @@
 //! Bench `pantograph-lqg`: a whole overhead line computes the wire height from the measured force, a
 //! virtual interaction mass turns height and force into a motor reference, and an LQG controller keeps
-//! that loop stable in spite of its delays.
+//! that loop stable in spite of its delays. In its place a predictive controller may be chosen.
 //!
 //! A run: *approach* (the motor glides to where the interaction mass would rest; the train stands),
 //! *section* (the train runs; the force reaches the wire gradually over 50 m and leaves it again over
 //! the last 50 m), then the next section or the end.
 
 mod config;
+mod controller;
 mod course;
 
-pub use config::{PantographLqgConfig, WireChoice};
+pub use config::{ControllerChoice, PantographLqgConfig, PredictivePreset, WireChoice};
 
 use super::{Bench, BenchSpec, BuildContext, BuildError, Progress, StepFault};
 use crate::bench::ease::smooth_step;
 use crate::channel::{ChannelSpec, Frame};
-use crate::control::kalman::BIAS;
-use crate::control::lqg::Lqg;
-use crate::control::state_space::{Plant, STATES};
 use crate::model::catenary::WireModel;
-use crate::model::interaction_mass::{InteractionMass, MassCoupling};
 use crate::param::ParamSet;
 use crate::signal::butterworth::low_pass;
 use crate::signal::filter::CausalFilter;
 use config::Prepared;
+use controller::{Controller, Cycle};
 use course::Course;
 
 const FORCE: usize = 0;
@@ -71,12 +69,7 @@ enum Phase {
 pub struct PantographLqgBench {
     wire: Box<dyn WireModel>,
     course: Course,
-    coupling: MassCoupling,
-    plant: Plant,
-    mass: InteractionMass,
-    lqg: Lqg,
-    /// The action for the reference of this cycle, computed in the cycle before.
-    action: f64,
+    controller: Controller,
     mean_force: CausalFilter,
     display_force: CausalFilter,
     phase: Phase,
@@ -93,9 +86,7 @@ impl PantographLqgBench {
         let Prepared {
             wire,
             course,
-            coupling,
-            plant,
-            gains,
+            controller,
         } = config.prepare(context)?;
         let dt = context.period_s;
         let filter = |cutoff_hz: f64| {
@@ -104,40 +95,29 @@ impl PantographLqgBench {
                 .map_err(|e| BuildError::Other(e.to_string()))
         };
         Ok(Self {
-            mass: InteractionMass::new(coupling, dt, course.start_height(), 0.0),
-            lqg: Lqg::new(gains, config.action_limit_m),
             // Slow enough for the mean, fast enough to have settled when the approach is over.
             mean_force: filter(1.0)?,
             display_force: filter(20.0)?,
             phase: Phase::Section,
             approach_ticks: (config.approach_s / dt).round().max(1.0) as u64,
-            action: 0.0,
             wire,
             course,
-            coupling,
-            plant,
+            controller,
             dt,
         })
     }
 
-    /// The whole rig at rest at a wire height and under a contact force: nothing moves when it starts.
     fn engage(&mut self, force: f64) {
-        let height = self.course.start_height();
         self.wire.reset();
         self.course.begin();
-        self.mass = InteractionMass::new(self.coupling, self.dt, height, force);
-        let mut estimate = (Plant::rest() * height + self.plant.rest_under_force * force).push(0.0);
-        estimate[BIAS] = force;
-        debug_assert_eq!(BIAS, STATES);
-        self.lqg.reset_to(estimate);
-        self.action = 0.0;
+        self.controller.engage(self.course.start_height(), force);
         self.phase = Phase::Section;
     }
 
     fn approach(&mut self, start: f64, ticks: u64, frame: &mut Frame) {
         let mean = self.mean_force.step(frame.values[FORCE]).max(0.0);
         let height = self.course.start_height();
-        let rest = height + mean / self.coupling.stiffness;
+        let rest = height + mean / self.controller.interaction_stiffness();
         let ticks = ticks + 1;
         // The first half moves, the second lets the mean force settle.
         let blend = smooth_step(2.0 * ticks as f64 / self.approach_ticks as f64);
@@ -156,38 +136,40 @@ impl PantographLqgBench {
         }
     }
 
-    fn section(&mut self, frame: &mut Frame) -> Progress {
+    fn section(&mut self, frame: &mut Frame) -> Result<Progress, StepFault> {
         let going = self.course.advance(self.dt);
         let place = self.course.place();
-        // Eq. 4 with the interaction force of the step before, then Eq. 7 for the height.
-        self.wire.predict(place);
-        let height = self
-            .wire
-            .respond(self.course.force_share() * self.mass.force_on_wire());
-        self.wire.commit();
-        let height = height + self.course.joint_offset();
-        self.mass.step_measured(height, frame.values[FORCE]);
-        frame.values[REFERENCE] = self.mass.height() + self.action;
+        let cycle = Cycle {
+            place,
+            speed: self.course.speed(),
+            entry: self.course.entry(),
+            share: self.course.force_share(),
+            joint_offset: self.course.joint_offset(),
+            force: frame.values[FORCE],
+            position: frame.values[POSITION],
+            reference: frame.values[REFERENCE],
+        };
+        let found = self.controller.step(self.wire.as_mut(), &cycle)?;
+        frame.values[REFERENCE] = found.reference;
         frame.values[PLACE] = place;
-        frame.values[WIRE_HEIGHT] = height;
+        frame.values[WIRE_HEIGHT] = found.wire_height;
         frame.values[WIRE_RISE] = self.wire.rise(place);
-        frame.values[MASS_HEIGHT] = self.mass.height();
-        frame.values[FORCE_ON_WIRE] = self.mass.force_on_wire();
-        frame.values[ACTION] = self.action;
+        frame.values[MASS_HEIGHT] = found.target;
+        frame.values[FORCE_ON_WIRE] = found.force_on_wire;
+        frame.values[ACTION] = found.action;
         frame.values[SLACK] = self.wire.slack_droppers() as f64;
-        self.action = self
-            .lqg
-            .step(height, [self.mass.height(), frame.values[POSITION]]);
+        // The paper's error: what is to be followed against the motor.
+        frame.values[TRACKING] = found.target - frame.values[POSITION];
         if going {
-            return Progress::Running;
+            return Ok(Progress::Running);
         }
         if self.course.is_last_section() {
-            return Progress::Finished;
+            return Ok(Progress::Finished);
         }
         // The wire of the next section rests; what is left of the old one's motion is bled off.
         self.wire.reset();
-        self.course.next_section(height);
-        Progress::Running
+        self.course.next_section(found.wire_height);
+        Ok(Progress::Running)
     }
 }
 
@@ -210,17 +192,12 @@ impl Bench for PantographLqgBench {
     fn step(&mut self, _params: &ParamSet, frame: &mut Frame) -> Result<Progress, StepFault> {
         frame.values[TRACKING] = frame.values[REFERENCE] - frame.values[POSITION];
         frame.values[FORCE_20HZ] = self.display_force.step(frame.values[FORCE]);
-        Ok(match self.phase {
+        match self.phase {
             Phase::Approach { start, ticks } => {
                 self.approach(start, ticks, frame);
-                Progress::Running
+                Ok(Progress::Running)
             }
-            Phase::Section => {
-                let progress = self.section(frame);
-                // The paper's error: the mass that is to be followed against the motor.
-                frame.values[TRACKING] = frame.values[MASS_HEIGHT] - frame.values[POSITION];
-                progress
-            }
-        })
+            Phase::Section => self.section(frame),
+        }
     }
 }

@@ -1,17 +1,22 @@
 //! The settings of the bench in a session file, and what is prepared from them.
 
+use super::controller::{Controller, LqgController};
 use super::course::Course;
 use crate::bench::{BuildContext, BuildError};
 use crate::control::kalman::{Kalman, KalmanTuning};
-use crate::control::lqg::LqgGains;
+use crate::control::lqg::{Lqg, LqgGains};
 use crate::control::lqr::{Lqr, LqrWeights};
 use crate::control::newmark::SecondOrder;
-use crate::control::state_space::{Plant, RigModel};
+use crate::control::predictive::{
+    Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning,
+};
+use crate::control::state_space::RigModel;
 use crate::file::{self, require_positive, require_within};
 use crate::model::catenary::scheme::Scheme;
 use crate::model::catenary::simulate::FAST;
 use crate::model::catenary::{Line, LinearLine, WireModel};
 use crate::model::interaction_mass::{DamperForm, ForceUse, MassCoupling};
+use crate::model::pantograph::Pantograph;
 use serde::Deserialize;
 use std::sync::Arc;
 
@@ -26,6 +31,36 @@ pub enum WireChoice {
     },
     /// Every unknown.
     Full,
+}
+
+/// Which tuning of the predictive controller is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum PredictivePreset {
+    /// Bears errors of the model: the default choice.
+    Robust,
+    /// Follows more closely, bears less.
+    Fast,
+}
+
+/// Which controller runs.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum ControllerChoice {
+    /// The paper's LQG on an interaction mass.
+    Lqg,
+    /// Wire and pantograph predicted together. Its stiffness k_i is `interaction.stiffness_n_per_m`.
+    Predictive {
+        /// Path of the pantograph file that it assumes, relative to the session file.
+        pantograph: String,
+        /// Which tuning.
+        tuning: PredictivePreset,
+        /// Corner of the rig's first-order force filter, in Hz.
+        force_filter_hz: f64,
+        /// Whole cycles by which the force is read late.
+        force_delay_cycles: usize,
+        /// Delay of the reference on top of the loop's own cycle, below one cycle, in s.
+        reference_delay_s: f64,
+    },
 }
 
 /// The settings of the bench in a session file.
@@ -51,6 +86,9 @@ pub struct PantographLqgConfig {
     /// Seconds in which the motor glides to the wire before the train starts.
     #[serde(default = "default_approach_s")]
     pub approach_s: f64,
+    /// The controller.
+    #[serde(default = "default_controller")]
+    pub controller: ControllerChoice,
     /// Interaction mass m_i, c_i, k_i.
     #[serde(default = "default_interaction")]
     pub interaction: SecondOrder,
@@ -86,6 +124,9 @@ fn default_sections() -> u32 {
 fn default_approach_s() -> f64 {
     3.0
 }
+fn default_controller() -> ControllerChoice {
+    ControllerChoice::Lqg
+}
 fn default_interaction() -> SecondOrder {
     RigModel::TUR_2024.interaction
 }
@@ -117,9 +158,7 @@ fn default_action_limit_m() -> f64 {
 pub(super) struct Prepared {
     pub wire: Box<dyn WireModel>,
     pub course: Course,
-    pub coupling: MassCoupling,
-    pub plant: Plant,
-    pub gains: LqgGains,
+    pub controller: Controller,
 }
 
 impl PantographLqgConfig {
@@ -149,12 +188,6 @@ impl PantographLqgConfig {
         require_positive("weights.action", self.weights.action, "")?;
         require_positive("observer.process", self.observer.process, "")?;
         require_positive("observer.measurement", self.observer.measurement, "")?;
-        let other = |e: &dyn std::fmt::Display| BuildError::Other(e.to_string());
-        let plant = self.rig_model(context.period_s).plant()?;
-        let gains = LqgGains {
-            lqr: Lqr::design(&plant, &self.weights).map_err(|e| other(&e))?,
-            kalman: Kalman::design(&plant, &self.observer).map_err(|e| other(&e))?,
-        };
         let path = context.base.join(&self.line);
         let line: Line = file::load(&path)?;
         let of_line =
@@ -177,13 +210,68 @@ impl PantographLqgConfig {
         let wire = scheme
             .build(&linear, context.period_s, modes, cache, notice, &mut |_| ())
             .map_err(|e| of_line(&e))?;
+        let controller = self.build_controller(context, wire.as_ref())?;
         Ok(Prepared {
             wire,
             course,
-            coupling: self.coupling(),
-            plant,
-            gains,
+            controller,
         })
+    }
+
+    fn build_controller(
+        &self,
+        context: &BuildContext<'_>,
+        wire: &dyn WireModel,
+    ) -> Result<Controller, BuildError> {
+        let other = |e: &dyn std::fmt::Display| BuildError::Other(e.to_string());
+        let ControllerChoice::Predictive {
+            pantograph,
+            tuning,
+            force_filter_hz,
+            force_delay_cycles,
+            reference_delay_s,
+        } = &self.controller
+        else {
+            let plant = self.rig_model(context.period_s).plant()?;
+            let gains = LqgGains {
+                lqr: Lqr::design(&plant, &self.weights).map_err(|e| other(&e))?,
+                kalman: Kalman::design(&plant, &self.observer).map_err(|e| other(&e))?,
+            };
+            let lqg = Lqg::new(gains, self.action_limit_m);
+            let controller = LqgController::new(self.coupling(), plant, lqg, context.period_s);
+            return Ok(Controller::Lqg(Box::new(controller)));
+        };
+        if self.sections > 1 {
+            return Err(BuildError::Other(
+                "sections: the predictive controller runs one section".into(),
+            ));
+        }
+        let (omega2, damping) = (
+            self.motor.stiffness_n_per_m / self.motor.mass_kg,
+            self.motor.damping_ns_per_m / self.motor.mass_kg,
+        );
+        let rig = PredictiveRig {
+            motor_omega_rad_per_s: omega2.sqrt(),
+            motor_damping_ratio: 0.5 * damping / omega2.sqrt(),
+            pad_stiffness_n_per_m: self.pantograph.stiffness_n_per_m,
+            force_filter_hz: *force_filter_hz,
+            force_delay_cycles: *force_delay_cycles,
+            reference_delay_s: *reference_delay_s,
+            period_s: context.period_s,
+            ..PredictiveRig::TUR_2024
+        };
+        let tuning = PredictiveTuning {
+            interaction_stiffness_n_per_m: self.interaction.stiffness_n_per_m,
+            ..match tuning {
+                PredictivePreset::Robust => PredictiveTuning::ROBUST,
+                PredictivePreset::Fast => PredictiveTuning::FAST,
+            }
+        };
+        let pantograph: Pantograph = file::load(&context.base.join(pantograph))?;
+        let design = PredictiveDesign::new(&rig, &pantograph, &tuning).map_err(|e| other(&e))?;
+        let predictive = Predictive::new(design, wire).map_err(|e| other(&e))?;
+        let monitor = Monitor::new(MonitorLimits::default())?;
+        Ok(Controller::Predictive(Box::new(predictive), monitor))
     }
 
     fn course(&self, line: &LinearLine) -> Result<Course, BuildError> {

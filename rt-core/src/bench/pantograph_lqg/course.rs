@@ -2,6 +2,7 @@
 //! joint between one section and the next.
 
 use crate::bench::ease::smooth_step;
+use crate::control::predictive::Entry;
 
 /// The force comes to the wire, and leaves it, over this length, in m.
 const RAMP_M: f64 = 50.0;
@@ -65,6 +66,19 @@ impl Course {
     /// Where the train is, in m.
     pub fn place(&self) -> f64 {
         (self.from + self.travelled).min(self.to)
+    }
+
+    /// Speed of the train, in m/s.
+    pub fn speed(&self) -> f64 {
+        self.speed
+    }
+
+    /// How the force comes to the wire at the beginning of a section.
+    pub fn entry(&self) -> Entry {
+        Entry {
+            from_m: self.from,
+            length_m: RAMP_M,
+        }
     }
 
     /// How much of the force reaches the wire here.
