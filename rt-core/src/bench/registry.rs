@@ -11,7 +11,7 @@ pub enum BenchConfig {
     /// Plays a height profile on the motor without force feedback.
     Profile(profile::ProfileConfig),
     /// A virtual overhead line under an LQG controller.
-    PantographLqg(pantograph_lqg::PantographLqgConfig),
+    PantographLqg(Box<pantograph_lqg::PantographLqgConfig>),
 }
 
 /// Why a bench could not be built.
