@@ -121,6 +121,8 @@ impl<C: Clock> RtLoop<C> {
 
     fn work(&mut self, tick: Tick) -> bool {
         let state_before = self.guard.state();
+        // What this cycle's exchange will tell the rig: the loop ends only after it was told to be safe.
+        let safe_is_sent = self.guard.is_safe_to_leave();
         self.frame.seq = tick.seq;
         self.frame.t_nanos = tick.t_nanos;
         self.note_timing(tick);
@@ -187,7 +189,7 @@ impl<C: Clock> RtLoop<C> {
         }
         self.write_loop_columns(tick);
         self.side.publish(&self.frame);
-        !(self.quitting && self.guard.is_safe_to_leave())
+        !(self.quitting && safe_is_sent && self.guard.is_safe_to_leave())
     }
 
     fn note_timing(&mut self, tick: Tick) {

@@ -346,3 +346,27 @@ fn nothing_moves_before_armed() {
             .any(|e| matches!(e.kind, EventKind::Refused(_)))
     );
 }
+
+#[test]
+fn quitting_stops_first_and_the_rig_is_told_that_the_drive_is_off() {
+    let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+        rig: "../assets/rigs/simulated-dsa-380-ideal.ron")"#;
+    let mut run = ExactRun::new(&session_from(text));
+    run.start();
+    run.cycles(1000);
+    run.user
+        .commands
+        .push(rt_core::link::Command::Quit)
+        .unwrap();
+    for _ in 0..3000 {
+        if run.goes_on {
+            run.cycle();
+        }
+    }
+    assert!(!run.goes_on, "the loop ends");
+    let parked = run.column("motor_reference").last().copied().unwrap();
+    assert!((parked - 0.05).abs() < 1e-4, "{parked}");
+    // The exchange sends what the frame before says: two frames with the drive off are one told rig.
+    let last_two = &run.frames[run.frames.len() - 2..];
+    assert!(last_two.iter().all(|f| f.drive == Drive::Off));
+}
