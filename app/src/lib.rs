@@ -10,6 +10,7 @@ mod ingest;
 mod panels;
 pub mod runtime;
 pub mod session;
+mod signals;
 pub mod statistics;
 mod theme;
 mod units;

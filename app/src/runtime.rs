@@ -13,7 +13,8 @@ use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::param::{ParamError, ParamSet};
 use rt_core::rt_env::{self, RtRequest, RtStatus};
 use rt_core::rt_loop::{LoopConfig, RtLoop};
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 
 /// Why a session cannot be started.
@@ -145,6 +146,8 @@ pub struct RealTimeRun {
     pub period_nanos: u64,
     /// The rights that the thread was granted.
     pub rt: RtStatus,
+    /// Set when the loop has come to its end.
+    pub ended: Arc<AtomicBool>,
     /// The thread; it ends after [`Command::Quit`], or when the command ring's other end is dropped.
     pub thread: JoinHandle<()>,
 }
@@ -163,6 +166,8 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         period_nanos,
     } = prepare(loaded, RealClock, SimTime::Real)?;
     let (tell, told) = mpsc::channel();
+    let ended = Arc::new(AtomicBool::new(false));
+    let at_the_end = Arc::clone(&ended);
     let thread = std::thread::Builder::new()
         .name("pantobench-rt".into())
         .spawn(move || {
@@ -173,6 +178,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
             let _ = tell.send(rights.status.clone());
             rt_loop.run();
             drop(rights);
+            at_the_end.store(true, Ordering::Release);
         })
         .map_err(StartError::Thread)?;
     let rt = told
@@ -184,6 +190,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         bench,
         period_nanos,
         rt,
+        ended,
         thread,
     })
 }

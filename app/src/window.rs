@@ -7,7 +7,7 @@ use crate::ingest::Ingest;
 use crate::panels::{events, parameters::Controls, plots::Plots, status, trip};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
-use crate::{home, theme};
+use crate::{home, signals, theme};
 use eframe::egui::{self, Panel, ThemePreference};
 use rt_core::channel::Layout;
 use rt_core::link::Command;
@@ -17,7 +17,9 @@ use rt_core::timing::Timing;
 use rtrb::Producer;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 /// The session that opens when none is named.
 const FIRST_SESSION: &str = "sessions/first-look.ron";
@@ -42,6 +44,7 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
     };
     let loaded = LoadedSession::load(&path).map_err(Failure::input)?;
     let run = runtime::start_real_time(&loaded).map_err(Failure::input)?;
+    end_on_signal(&run).map_err(Failure::Environment)?;
     let viewport = egui::ViewportBuilder::default()
         .with_title(format!("Pantobench – {}", loaded.session.title))
         .with_app_id("pantobench")
@@ -59,6 +62,28 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
         },
     )
 }
+
+/// Ctrl-C stops the bench in a controlled way, then ends the program; a thread sees to it, because a
+/// minimised window does nothing.
+fn end_on_signal(run: &RealTimeRun) -> Result<(), String> {
+    let (quit, ended) = (Arc::clone(&run.user.quit), Arc::clone(&run.ended));
+    signals::set_on_request_to_end(&quit)?;
+    let watch = move || {
+        while !(quit.load(Ordering::Relaxed) && ended.load(Ordering::Acquire)) {
+            std::thread::park_timeout(SIGNAL_PAUSE);
+        }
+        std::process::exit(0);
+    };
+    let thread = std::thread::Builder::new()
+        .name("pantobench-signal".into())
+        .spawn(watch);
+    thread
+        .map(drop)
+        .map_err(|e| format!("the thread for signals could not be started: {e}"))
+}
+
+/// How often signals are looked for.
+const SIGNAL_PAUSE: Duration = Duration::from_millis(50);
 
 struct Window {
     title: String,
@@ -90,6 +115,7 @@ impl Window {
             period_nanos,
             rt,
             thread,
+            ..
         } = run;
         let mut params = ParamSet::new(bench.params);
         for (id, &value) in &loaded.session.params {

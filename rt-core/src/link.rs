@@ -7,6 +7,7 @@ use crate::guard::{Refusal, Request, State};
 use crate::timing::Timing;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 /// What can be asked of a running loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -113,6 +114,7 @@ pub(crate) struct LoopSide {
     pub record: Option<Producer<Frame>>,
     pub display: Option<Producer<Frame>>,
     pub timing: Arc<Timing>,
+    pub quit: Arc<AtomicBool>,
 }
 
 /// Everyone else's ends. Each can go to a thread of its own.
@@ -127,6 +129,8 @@ pub struct UserSide {
     pub display: Option<Consumer<Frame>>,
     /// Counters and histograms of the loop.
     pub timing: Arc<Timing>,
+    /// Set from anywhere, a signal handler included, it has the effect of [`Command::Quit`].
+    pub quit: Arc<AtomicBool>,
 }
 
 /// How many entries the rings hold.
@@ -149,6 +153,7 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
     let (record_in, record_out) = frames(sizes.record);
     let (display_in, display_out) = frames(sizes.display);
     let timing = Arc::new(Timing::default());
+    let quit = Arc::new(AtomicBool::new(false));
     (
         LoopSide {
             commands: command_out,
@@ -156,6 +161,7 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
             record: record_in,
             display: display_in,
             timing: Arc::clone(&timing),
+            quit: Arc::clone(&quit),
         },
         UserSide {
             commands: command_in,
@@ -163,6 +169,7 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
             record: record_out,
             display: display_out,
             timing,
+            quit,
         },
     )
 }

@@ -10,6 +10,7 @@ use crate::pacing::{Clock, NANOS_PER_SECOND, Pacer, Tick};
 use crate::param::{MAX_PARAMS, ParamSet};
 use crate::rig::Rig;
 use crate::timing::Timing;
+use std::sync::atomic::Ordering;
 
 /// The loop's own columns, after all others.
 pub const LOOP_CHANNELS: [ChannelSpec; 8] = [
@@ -206,8 +207,12 @@ impl<C: Clock> RtLoop<C> {
     }
 
     fn serve_commands(&mut self) {
-        if self.side.commands.is_abandoned() && !self.quitting {
-            self.quit(StopCause::Abandoned);
+        if !self.quitting {
+            if self.side.quit.load(Ordering::Relaxed) {
+                self.quit(StopCause::Requested);
+            } else if self.side.commands.is_abandoned() {
+                self.quit(StopCause::Abandoned);
+            }
         }
         for _ in 0..COMMANDS_PER_CYCLE {
             let Ok(command) = self.side.commands.pop() else {

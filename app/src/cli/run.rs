@@ -56,10 +56,7 @@ const READY_TIMEOUT_S: f64 = 5.0;
 /// Set by Ctrl-C and by a request to terminate.
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
     let flag = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&flag))
-            .map_err(|e| Failure::Environment(format!("signals cannot be handled: {e}")))?;
-    }
+    crate::signals::set_on_request_to_end(&flag).map_err(Failure::Environment)?;
     Ok(flag)
 }
 
