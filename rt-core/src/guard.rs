@@ -188,11 +188,11 @@ impl Guard {
         limits: &[Limit],
         dt: f64,
     ) -> Result<Self, LayoutError> {
-        let overridden = |l: &&Limit| !limits.iter().any(|own| own.channel == l.channel);
+        let is_kept = |l: &&Limit| !limits.iter().any(|own| own.channel == l.channel);
         let limits = rig
             .limits
             .iter()
-            .filter(overridden)
+            .filter(is_kept)
             .chain(limits)
             .map(|l| {
                 Ok(BoundLimit {
