@@ -6,7 +6,6 @@
 
 pub mod assessment;
 pub mod closed_loop;
-pub mod history;
 pub mod kalman;
 pub mod lqg;
 pub mod lqr;
