@@ -74,6 +74,7 @@ pub struct PantographLqgBench {
     display_force: CausalFilter,
     phase: Phase,
     approach_ticks: u64,
+    last_seq: u64,
     dt: f64,
 }
 
@@ -100,6 +101,7 @@ impl PantographLqgBench {
             display_force: filter(20.0)?,
             phase: Phase::Section,
             approach_ticks: (config.approach_s / dt).round().max(1.0) as u64,
+            last_seq: 0,
             wire,
             course,
             controller,
@@ -115,6 +117,7 @@ impl PantographLqgBench {
     }
 
     fn approach(&mut self, start: f64, ticks: u64, frame: &mut Frame) {
+        self.last_seq = frame.seq;
         let mean = self.mean_force.step(frame.values[FORCE]).max(0.0);
         let height = self.course.start_height();
         let rest = height + mean / self.controller.interaction_stiffness();
@@ -140,6 +143,7 @@ impl PantographLqgBench {
         let going = self.course.advance(self.dt);
         let place = self.course.place();
         let cycle = Cycle {
+            after_overrun: frame.seq > self.last_seq + 1,
             place,
             speed: self.course.speed(),
             entry: self.course.entry(),
@@ -149,6 +153,7 @@ impl PantographLqgBench {
             position: frame.values[POSITION],
             reference: frame.values[REFERENCE],
         };
+        self.last_seq = frame.seq;
         let found = self.controller.step(self.wire.as_mut(), &cycle)?;
         frame.values[REFERENCE] = found.reference;
         frame.values[PLACE] = place;

@@ -271,7 +271,11 @@ impl PantographLqgConfig {
         let design = PredictiveDesign::new(&rig, &pantograph, &tuning).map_err(|e| other(&e))?;
         let predictive = Predictive::new(design, wire).map_err(|e| other(&e))?;
         let monitor = Monitor::new(MonitorLimits::default())?;
-        Ok(Controller::Predictive(Box::new(predictive), monitor))
+        Ok(Controller::Predictive {
+            predictive: Box::new(predictive),
+            monitor,
+            grace: 0,
+        })
     }
 
     fn course(&self, line: &LinearLine) -> Result<Course, BuildError> {

@@ -9,8 +9,14 @@ use crate::control::state_space::Plant;
 use crate::model::catenary::WireModel;
 use crate::model::interaction_mass::{InteractionMass, MassCoupling};
 
+/// Cycles after an overrun in which the monitor is not asked: the observer was not there, so its surprise
+/// says nothing about its model.
+const GRACE_CYCLES: u32 = 50;
+
 /// What a cycle brings.
 pub struct Cycle {
+    /// Whether cycles were missed since the one before.
+    pub after_overrun: bool,
     /// Place of the contact, in m.
     pub place: f64,
     /// Speed of the train, in m/s.
@@ -100,7 +106,14 @@ pub enum Controller {
     /// LQG on an interaction mass.
     Lqg(Box<LqgController>),
     /// Wire and pantograph predicted together.
-    Predictive(Box<Predictive>, Monitor),
+    Predictive {
+        /// The controller.
+        predictive: Box<Predictive>,
+        /// Says when not to trust it.
+        monitor: Monitor,
+        /// Cycles for which the monitor is not asked.
+        grace: u32,
+    },
 }
 
 impl Controller {
@@ -108,7 +121,7 @@ impl Controller {
     pub fn interaction_stiffness(&self) -> f64 {
         match self {
             Controller::Lqg(lqg) => lqg.coupling.stiffness,
-            Controller::Predictive(predictive, _) => {
+            Controller::Predictive { predictive, .. } => {
                 predictive.design().tuning.interaction_stiffness_n_per_m
             }
         }
@@ -119,9 +132,14 @@ impl Controller {
         let position = height + force / self.interaction_stiffness();
         match self {
             Controller::Lqg(lqg) => lqg.engage(height, force),
-            Controller::Predictive(predictive, monitor) => {
+            Controller::Predictive {
+                predictive,
+                monitor,
+                grace,
+            } => {
                 predictive.reset(position, force);
                 monitor.reset();
+                *grace = 0;
             }
         }
     }
@@ -130,7 +148,15 @@ impl Controller {
     pub fn step(&mut self, wire: &mut dyn WireModel, c: &Cycle) -> Result<Outcome, StepFault> {
         match self {
             Controller::Lqg(lqg) => Ok(lqg.step(wire, c)),
-            Controller::Predictive(predictive, monitor) => {
+            Controller::Predictive {
+                predictive,
+                monitor,
+                grace,
+            } => {
+                if c.after_overrun {
+                    *grace = GRACE_CYCLES;
+                    monitor.reset();
+                }
                 let result = predictive.step(
                     wire,
                     &Tick {
@@ -142,7 +168,9 @@ impl Controller {
                         entry: c.entry,
                     },
                 );
-                if monitor.watch(&result).is_some() {
+                if *grace > 0 {
+                    *grace -= 1;
+                } else if monitor.watch(&result).is_some() {
                     return Err(StepFault::Mistrusted {
                         innovation: monitor.mean_innovation(),
                     });
