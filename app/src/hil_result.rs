@@ -12,6 +12,7 @@ use rt_core::guard::State;
 use rt_core::model::catenary::{
     Coupling, Filter, FullWire, Line, LinearLine, Reference, Report, Run, Series,
 };
+use rt_core::model::pantograph::Pantograph;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -109,9 +110,10 @@ impl HilSamples {
         let words = |e: &dyn std::fmt::Display| e.to_string();
         let line: Line = file::load(&loaded.base().join(&config.line)).map_err(|e| words(&e))?;
         let line = Arc::new(LinearLine::build(&line, config.mesh_m).map_err(|e| words(&e))?);
-        let run = self.run(loaded, config, &line)?;
+        let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| words(&e))?;
+        let run = Self::run(config, &line, &pantograph)?;
         let reference = if against_implicit {
-            Some(implicit(loaded, &line, &run)?)
+            Some(implicit(loaded, &line, &run, &pantograph)?)
         } else {
             None
         };
@@ -138,23 +140,16 @@ impl HilSamples {
     }
 
     fn run(
-        &self,
-        loaded: &LoadedSession,
         config: &PantographLqgConfig,
         line: &LinearLine,
+        pantograph: &Pantograph,
     ) -> Result<Run, String> {
-        let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| e.to_string())?;
-        let mut run = Run::new(line, &pantograph, config.speed_kmh).map_err(|e| e.to_string())?;
+        let mut run = Run::new(line, pantograph, config.speed_kmh).map_err(|e| e.to_string())?;
         let (first, last) = config.run_spans(line.layout.spans());
         run.start_span = first;
         run.spans = (run.spans.0.max(first), run.spans.1.min(last));
-        let series_stiffness = {
-            let k_i = config.interaction.stiffness_n_per_m;
-            let pad = config.pantograph.stiffness_n_per_m;
-            k_i * pad / (k_i + pad)
-        };
         run.coupling = Coupling::Implicit {
-            stiffness: series_stiffness,
+            stiffness: config.coupling().series_stiffness(),
         };
         Ok(run)
     }
@@ -180,17 +175,16 @@ fn implicit(
     loaded: &LoadedSession,
     line: &Arc<LinearLine>,
     run: &Run,
+    pantograph: &Pantograph,
 ) -> Result<Reference, String> {
-    let path = loaded.rig_path();
-    let pantograph = simulated_pantograph(&path).map_err(|e| e.to_string())?;
-    let RigFile::Simulated(rig) = file::load(&path).map_err(|e| e.to_string())?;
+    let RigFile::Simulated(rig) = file::load(&loaded.rig_path()).map_err(|e| e.to_string())?;
     let run = Run {
         uplift_n: loaded.session.uplift_n.unwrap_or(rig.uplift_n),
         ..*run
     };
     let mut wire = FullWire::new(line.clone(), REFERENCE_DT_S).map_err(|e| e.to_string())?;
     let series = run
-        .simulate(line, &mut wire, &pantograph, &mut |_| ())
+        .simulate(line, &mut wire, pantograph, &mut |_| ())
         .map_err(|e| e.to_string())?;
     Ok(Reference::from(&series))
 }

@@ -10,7 +10,7 @@ use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
 use rt_core::link::{Command, RingSizes, UserSide};
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
-use rt_core::param::{ParamError, ParamSet};
+use rt_core::param::ParamError;
 use rt_core::rt_env::{self, RtRequest, RtStatus};
 use rt_core::rt_loop::{LoopConfig, RtLoop};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -98,10 +98,7 @@ fn prepare<C: Clock>(
             uplift_n: session.uplift_n,
         },
     )?;
-    let mut params = ParamSet::new(spec.params);
-    for (id, &value) in &session.params {
-        params.preset(id, value)?;
-    }
+    let params = session.start_params()?;
     let frames_in =
         |seconds: u64| (seconds * NANOS_PER_SECOND / period_nanos).clamp(64, 200_000) as usize;
     let config = LoopConfig {

@@ -6,7 +6,7 @@ use rt_core::file::{
     self, FieldError, FileContent, FileError, require_not_negative, require_within,
 };
 use rt_core::guard::Limit;
-use rt_core::param;
+use rt_core::param::{self, ParamError, ParamSet};
 use rt_core::rt_env::RtRequest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -60,6 +60,17 @@ fn default_priority() -> u8 {
 
 fn default_max_misses() -> u32 {
     10
+}
+
+impl Session {
+    /// The bench's parameters at their start values.
+    pub fn start_params(&self) -> Result<ParamSet, ParamError> {
+        let mut params = ParamSet::new(self.bench.spec().params);
+        for (id, &value) in &self.params {
+            params.preset(id, value)?;
+        }
+        Ok(params)
+    }
 }
 
 impl FileContent for Session {

@@ -117,10 +117,7 @@ impl Window {
             thread,
             ..
         } = run;
-        let mut params = ParamSet::new(bench.params);
-        for (id, &value) in &loaded.session.params {
-            params.preset(id, value)?;
-        }
+        let params = loaded.session.start_params()?;
         let start: Vec<f64> = (0..bench.params.len()).map(|i| params.get(i)).collect();
         let frames = user.display.ok_or("the loop has no ring for the display")?;
         let history = History::new(layout.len(), HISTORY_S * 1_000_000_000 / period_nanos);

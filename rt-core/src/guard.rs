@@ -34,16 +34,6 @@ pub enum State {
 }
 
 impl State {
-    /// All states, in the order of their numbers in the state channel.
-    pub const ALL: [State; 6] = [
-        State::Idle,
-        State::Ready,
-        State::Armed,
-        State::Running,
-        State::Stopping,
-        State::Tripped,
-    ];
-
     /// The name used in files and output.
     pub fn name(self) -> &'static str {
         match self {

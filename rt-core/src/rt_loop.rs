@@ -49,8 +49,6 @@ pub struct RtLoop<C: Clock> {
     slewing: [bool; MAX_PARAMS],
     guard: Guard,
     frame: Frame,
-    /// Columns that are unknown unless the bench runs.
-    computed: std::ops::Range<usize>,
     loop_columns: usize,
     side: LoopSide,
     config: LoopConfig,
@@ -83,7 +81,6 @@ impl<C: Clock> RtLoop<C> {
         let own = Self {
             clock,
             pacer: Pacer::new(config.period_nanos),
-            computed: 0..bench.spec().channels.len(),
             loop_columns: layout.len() - LOOP_CHANNELS.len(),
             bench,
             rig,
@@ -304,11 +301,12 @@ impl<C: Clock> RtLoop<C> {
         self.last_warning = Some(fault);
     }
 
+    /// The bench's computed columns are unknown unless it runs.
     fn forget_computed(&mut self) {
         let channels = self.bench.spec().channels;
-        for column in self.computed.clone() {
-            if channels[column].role == Role::Computed {
-                self.frame.values[column] = f64::NAN;
+        for (value, channel) in self.frame.values.iter_mut().zip(channels) {
+            if channel.role == Role::Computed {
+                *value = f64::NAN;
             }
         }
     }

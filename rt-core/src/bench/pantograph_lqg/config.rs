@@ -303,7 +303,8 @@ impl PantographLqgConfig {
         ))
     }
 
-    fn coupling(&self) -> MassCoupling {
+    /// Interaction mass and pad.
+    pub fn coupling(&self) -> MassCoupling {
         MassCoupling {
             mass: self.interaction.mass_kg,
             damping: self.interaction.damping_ns_per_m,

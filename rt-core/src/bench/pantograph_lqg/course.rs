@@ -3,9 +3,8 @@
 
 use crate::bench::ease::smooth_step;
 use crate::control::predictive::Entry;
+use crate::model::catenary::simulate::RAMP_M;
 
-/// The force comes to the wire, and leaves it, over this length, in m.
-const RAMP_M: f64 = 50.0;
 /// How long a difference of heights at a joint is bled off, in s.
 const BLEED_S: f64 = 0.5;
 
