@@ -76,7 +76,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _ = black_box(margins(&parts.open(Channel::Control)));
         }),
     );
-    let mut lqg = Lqg::new(gains, 5e-3);
+    let mut lqg = Lqg::new(gains, 5e-3, 2e-3);
     report(
         "1000 cycles of the running controller",
         best(|| {

@@ -5,7 +5,7 @@
 //! `cargo bench -p rt-core --bench predictive`.
 
 use rt_core::control::predictive::{
-    Entry, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning, Tick,
+    Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning, Tick, even_way,
 };
 use rt_core::file::load;
 use rt_core::model::catenary::{
@@ -60,12 +60,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 force: 150.0 + 60.0 * (0.05 * k as f64).sin(),
                 motor_position: reference,
                 reference,
-                place: place(k),
-                speed: 80.0,
-                entry: Entry {
-                    from_m: 130.0,
-                    length_m: 50.0,
-                },
+                way: even_way(place(k), 0.16, |place| ((place - 130.0) / 50.0).clamp(0.0, 1.0)),
             };
             reference = black_box(control.step(wire, &tick)).reference;
         });

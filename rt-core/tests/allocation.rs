@@ -82,7 +82,7 @@ fn solving_filtering_and_controlling_do_not_allocate() {
         lqr: Lqr::design(&plant, &LqrWeights::TUR_2024).unwrap(),
         kalman: Kalman::design(&plant, &KalmanTuning::TUR_2024).unwrap(),
     };
-    let mut lqg = Lqg::new(gains, 5e-3);
+    let mut lqg = Lqg::new(gains, 5e-3, 2e-3);
     let in_a_cycle = allocations(|| {
         statistics.push(filter.step(100.0));
         black_box(statistics.statistics());

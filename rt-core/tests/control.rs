@@ -315,7 +315,7 @@ fn an_unstable_loop_has_no_margins() {
 #[test]
 fn the_running_controller_is_the_one_that_was_analysed() {
     let gains = gains(Some(10.0));
-    let mut lqg = Lqg::new(gains, f64::INFINITY);
+    let mut lqg = Lqg::new(gains, f64::INFINITY, 2e-3);
     let parts = parts(None, Some(gains));
     let matrix = parts.matrix();
     // The filter's two states, of which a first-order one uses one, come after 3 + 3 + 9.
@@ -364,7 +364,7 @@ fn the_bias_state_removes_the_error_of_a_constant_force() {
     let plant = plant(50e3);
     let mut errors = Vec::new();
     for bias in [None, Some(10.0)] {
-        let mut lqg = Lqg::new(gains(bias), f64::INFINITY);
+        let mut lqg = Lqg::new(gains(bias), f64::INFINITY, 2e-3);
         let mut x = nalgebra::SVector::<f64, STATES>::zeros();
         let mut action = 0.0;
         for _ in 0..5000 {
@@ -384,7 +384,7 @@ fn the_bias_state_removes_the_error_of_a_constant_force() {
 /// A wire step of 1 mm with the action limited to ± `limit`; largest action and last state.
 fn wire_step(limit: f64) -> (f64, nalgebra::SVector<f64, STATES>) {
     let plant = plant(50e3);
-    let mut lqg = Lqg::new(gains(None), limit);
+    let mut lqg = Lqg::new(gains(None), limit, 2e-3);
     let mut x = nalgebra::SVector::<f64, STATES>::zeros();
     let (mut action, mut largest) = (0.0_f64, 0.0_f64);
     for _ in 0..2000 {

@@ -386,6 +386,27 @@ pub enum Verdict {
     },
 }
 
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Verdict::Stable => write!(f, "stable with enough margin"),
+            Verdict::TooLittleMargin {
+                channel,
+                disk,
+                needed,
+            } => write!(
+                f,
+                "too little margin: the disk margin at the {} is {disk:.3}, expected {needed} or more",
+                channel.name()
+            ),
+            Verdict::Unstable { rho } => write!(
+                f,
+                "unstable: the model of the loop has the spectral radius {rho:.4}, expected below 1"
+            ),
+        }
+    }
+}
+
 impl Assessment {
     /// Judges against the smallest disk margin that is accepted. What is not a number is unstable.
     pub fn verdict(&self, needed: f64) -> Verdict {

@@ -21,6 +21,17 @@ pub enum Channel {
     Force,
 }
 
+impl Channel {
+    /// What a person calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Channel::Reference => "motor reference",
+            Channel::Control => "regulator's action",
+            Channel::Force => "measured force",
+        }
+    }
+}
+
 /// What the loop is made of.
 #[derive(Clone, Debug)]
 pub struct LoopParts {

@@ -95,6 +95,20 @@ impl InteractionMass {
         self.force_on_wire
     }
 
+    /// Other mass, damping and stiffness from now on; where it is and how it moves remain. Returns how far
+    /// the wire has to seem higher, in m, so that the force on it does not jump; the mass is told of the
+    /// wire's height with that added from now on.
+    pub fn exchange(&mut self, kind: MassCoupling) -> f64 {
+        self.kind = kind;
+        let damper = match kind.damper {
+            DamperForm::Relative => kind.damping * (self.v - self.wire.1),
+            DamperForm::Grounded => 0.0,
+        };
+        let raised = self.u - (self.force_on_wire - damper) / kind.stiffness - self.wire.0;
+        self.wire.0 += raised;
+        raised
+    }
+
     /// u: height of the mass, in m.
     pub fn height(&self) -> f64 {
         self.u
@@ -217,6 +231,28 @@ mod tests {
         assert!(lag(DamperForm::Relative).abs() < 1e-6);
         // The grounded damper takes c·v from the wire.
         assert!((lag(DamperForm::Grounded) + 150.0 * speed).abs() < 1e-3);
+    }
+
+    #[test]
+    fn another_stiffness_changes_neither_the_force_nor_the_motion_at_once() {
+        let mut mass = InteractionMass::new(MassCoupling::table_2(), 2e-3, 0.0, 100.0);
+        for k in 0..50 {
+            let t = 2e-3 * f64::from(k);
+            mass.step_measured(0.01 * (9.0 * t).sin(), 100.0 + 30.0 * (40.0 * t).sin());
+        }
+        let before = mass;
+        let raised = mass.exchange(MassCoupling {
+            stiffness: 35e3,
+            damping: 80.0,
+            ..MassCoupling::table_2()
+        });
+        assert_eq!((mass.u, mass.v, mass.a), (before.u, before.v, before.a));
+        // F_i by its definition with the new constants and the raised wire.
+        let force = 35e3 * (mass.u - mass.wire.0) + 80.0 * (mass.v - mass.wire.1);
+        assert!((force - before.force_on_wire()).abs() < 1e-9, "{force}");
+        assert!((mass.wire.0 - before.wire.0 - raised).abs() < 1e-15 && raised != 0.0);
+        // The same constants raise nothing.
+        assert!(mass.exchange(mass.kind).abs() < 1e-12);
     }
 
     /// Mean growth per step of a disturbance, with the wire and the head held.

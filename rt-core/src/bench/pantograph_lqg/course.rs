@@ -1,12 +1,12 @@
 //! Where the train is: place along the section, how much of the force reaches the wire there, and the
 //! joint between one section and the next.
 
-use crate::bench::ease::smooth_step;
-use crate::control::predictive::Entry;
+use crate::signal::ease::smooth_step;
+use crate::control::predictive::{Way, WayPoint};
 use crate::model::catenary::simulate::RAMP_M;
 
 /// How long a difference of heights at a joint is bled off, in s.
-const BLEED_S: f64 = 0.5;
+const JOINT_BLEED_S: f64 = 0.5;
 
 /// The way of the train.
 pub struct Course {
@@ -59,31 +59,31 @@ impl Course {
     pub fn advance(&mut self, dt: f64) -> bool {
         self.travelled += self.speed * dt;
         self.since_joint_s += dt;
-        self.place() < self.to
+        self.from + self.travelled < self.to
     }
 
-    /// Where the train is, in m.
-    pub fn place(&self) -> f64 {
-        (self.from + self.travelled).min(self.to)
+    /// Where the train is and how it meets the wire there.
+    pub fn here(&self) -> WayPoint {
+        self.at(0.0)
     }
 
-    /// Speed of the train, in m/s.
-    pub fn speed(&self) -> f64 {
-        self.speed
+    /// The way of this cycle and those to come, each `dt` seconds long. What lies behind the end of the
+    /// section is its end.
+    pub fn way(&self, dt: f64) -> Way {
+        std::array::from_fn(|j| self.at(j as f64 * dt))
     }
 
-    /// How the force comes to the wire at the beginning of a section.
-    pub fn entry(&self) -> Entry {
-        Entry {
-            from_m: self.from,
-            length_m: RAMP_M,
+    /// In `seconds` from now.
+    fn at(&self, seconds: f64) -> WayPoint {
+        let travelled = self.travelled + self.speed * seconds;
+        let place = (self.from + travelled).min(self.to);
+        let left = self.to - place;
+        let bled = smooth_step((self.since_joint_s + seconds) / JOINT_BLEED_S);
+        WayPoint {
+            place,
+            share: (travelled.min(left) / RAMP_M).clamp(0.0, 1.0),
+            offset: self.offset * (1.0 - bled),
         }
-    }
-
-    /// How much of the force reaches the wire here.
-    pub fn force_share(&self) -> f64 {
-        let left = self.to - self.place();
-        (self.travelled.min(left) / RAMP_M).clamp(0.0, 1.0)
     }
 
     /// Whether no section follows.
@@ -97,11 +97,6 @@ impl Course {
         self.begin();
         self.offset = height - self.start_height;
     }
-
-    /// What is left of the difference of heights at the last joint, in m.
-    pub fn joint_offset(&self) -> f64 {
-        self.offset * (1.0 - smooth_step(self.since_joint_s / BLEED_S))
-    }
 }
 
 #[cfg(test)]
@@ -113,16 +108,34 @@ mod tests {
         let mut course = Course::new(130.0, 430.0, 100.0, 2, -0.008);
         let mut last = 0.0;
         while course.advance(0.002) {
-            let share = course.force_share();
+            let share = course.here().share;
             assert!((share - last).abs() <= 0.2 / RAMP_M + 1e-12 && (0.0..=1.0).contains(&share));
             last = share;
         }
         assert!(last < 0.01 && !course.is_last_section());
         course.next_section(0.002);
-        assert!((course.start_height() + course.joint_offset() - 0.002).abs() < 1e-15);
+        assert!((course.start_height() + course.here().offset - 0.002).abs() < 1e-15);
         for _ in 0..250 {
             course.advance(0.002);
         }
-        assert!(course.joint_offset().abs() < 1e-12 && course.is_last_section());
+        assert!(course.here().offset.abs() < 1e-12 && course.is_last_section());
+    }
+
+    #[test]
+    fn the_way_ahead_is_what_the_train_then_meets() {
+        let mut course = Course::new(130.0, 430.0, 100.0, 2, -0.008);
+        course.next_section(0.002);
+        for _ in 0..1499 {
+            let ahead = course.way(0.002);
+            let mut later = Course { ..course };
+            for (j, expected) in ahead.iter().enumerate() {
+                let found = later.here();
+                assert!((found.place - expected.place).abs() < 1e-9, "{j}");
+                assert!((found.share - expected.share).abs() < 1e-9, "{j}");
+                assert!((found.offset - expected.offset).abs() < 1e-9, "{j}");
+                later.advance(0.002);
+            }
+            course.advance(0.002);
+        }
     }
 }

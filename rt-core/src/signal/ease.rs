@@ -1,4 +1,4 @@
-//! Smooth beginnings.
+//! Smooth transitions.
 
 /// Smooth step from 0 to 1 with zero speed and acceleration at both ends: 6s⁵ − 15s⁴ + 10s³.
 pub fn smooth_step(s: f64) -> f64 {
