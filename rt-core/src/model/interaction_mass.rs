@@ -25,6 +25,15 @@ pub enum ForceUse {
     Previous,
 }
 
+/// Which force of the mass acts on the wire in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+pub enum WireForce {
+    /// That of the end of the step: wire and mass are solved together.
+    Implicit,
+    /// That of the step before, as printed.
+    Previous,
+}
+
 /// The interaction mass and the pad that touches the pantograph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MassCoupling {
@@ -132,6 +141,14 @@ impl InteractionMass {
             }
         }
         self.contact_force
+    }
+
+    /// What would act on the wire at the end of a step with this measured force in N, the wire being at
+    /// this height in m then. Linear in both.
+    pub fn force_at(&self, height: f64, force: f64) -> f64 {
+        let mut trial = *self;
+        trial.step_measured(height, force);
+        trial.force_on_wire
     }
 
     /// One step with a measured contact force in N.

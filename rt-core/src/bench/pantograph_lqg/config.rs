@@ -15,7 +15,7 @@ use crate::model::catenary::equivalent_string::equivalent_string;
 use crate::model::catenary::scheme::Scheme;
 use crate::model::catenary::simulate::FAST;
 use crate::model::catenary::{Line, LinearLine, WireModel};
-use crate::model::interaction_mass::DamperForm;
+use crate::model::interaction_mass::{DamperForm, WireForce};
 use crate::model::pantograph::Pantograph;
 use crate::param::ParamSet;
 use serde::Deserialize;
@@ -65,6 +65,9 @@ pub struct PantographLqgConfig {
     /// Where the damper of the interaction mass is attached.
     #[serde(default = "default_damper")]
     pub damper: DamperForm,
+    /// Which force of the interaction mass acts on the wire.
+    #[serde(default = "default_wire_force")]
+    pub wire_force: WireForce,
     /// The rig as the controller assumes it: motor.
     #[serde(default = "default_motor")]
     pub motor: SecondOrder,
@@ -124,6 +127,9 @@ fn default_least_disk_margin() -> f64 {
 }
 fn default_damper() -> DamperForm {
     DamperForm::Relative
+}
+fn default_wire_force() -> WireForce {
+    WireForce::Implicit
 }
 fn default_motor() -> SecondOrder {
     RigModel::TUR_2024.motor

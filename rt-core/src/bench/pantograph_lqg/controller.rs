@@ -12,7 +12,8 @@ use crate::control::lqg::Lqg;
 use crate::control::predictive::{FallBack, Monitor, Predictive, Tick, TickResult, Way};
 use crate::control::state_space::Plant;
 use crate::model::catenary::WireModel;
-use crate::model::interaction_mass::InteractionMass;
+use crate::model::catenary::wire::Prediction;
+use crate::model::interaction_mass::{InteractionMass, WireForce};
 use crate::signal::ease::smooth_step;
 
 /// Cycles after an overrun in which the monitor is not asked: the observer was not there, so its surprise
@@ -24,6 +25,10 @@ const HAND_OVER_S: f64 = 0.2;
 const FALL_BACK_S: f64 = 0.04;
 /// How long the rest-length offset of another interaction stiffness is bled off, in s.
 const REST_BLEED_S: f64 = 0.5;
+
+/// How often the force on the wire is corrected for droppers that become slack or tight. Each leaves less
+/// than a tenth of the error: the mass yields more than the wire within a cycle.
+const SLACK_CORRECTIONS: usize = 2;
 
 /// What a cycle brings.
 pub struct Cycle {
@@ -105,9 +110,28 @@ impl LqgController {
         self.design = *design;
     }
 
-    /// A cycle whose wire has reached `height`: (reference, target, action).
-    fn step(&mut self, height: f64, c: &Cycle) -> (f64, f64, f64) {
+    /// Begins a cycle: the force on the wire, in N.
+    fn force_on_wire(&mut self, wire: &mut dyn WireModel, ahead: Prediction, c: &Cycle) -> f64 {
         self.rest_offset -= self.rest_offset.max(-self.bleed).min(self.bleed);
+        if self.design.wire_force == WireForce::Previous {
+            return self.mass.force_on_wire();
+        }
+        // F = F₀ − S z of the mass and z = z_f + c F of the wire; then what slack droppers change.
+        let here = c.way[0];
+        let raised = here.offset + self.rest_offset;
+        let at_zero = self.mass.force_at(raised, c.force);
+        let stiffness = at_zero - self.mass.force_at(raised + 1.0, c.force);
+        let stiffer = 1.0 + stiffness * here.share * ahead.compliance;
+        let mut force = (at_zero - stiffness * ahead.height_free) / stiffer;
+        for _ in 0..SLACK_CORRECTIONS {
+            let height = wire.respond(here.share * force);
+            force += (at_zero - stiffness * height - force) / stiffer;
+        }
+        force
+    }
+
+    /// Ends a cycle whose wire has reached `height`: (reference, target, action).
+    fn step(&mut self, height: f64, c: &Cycle) -> (f64, f64, f64) {
         let seen = height + self.rest_offset;
         self.lqg.note_sent(c.reference - self.asked);
         self.mass.step_measured(seen, c.force);
@@ -212,13 +236,12 @@ impl Controllers {
         self.handed_over += to_go.clamp(-self.hand_over_step, self.hand_over_step);
         let part = smooth_step(self.handed_over);
 
-        // Eq. 4 with the interaction force of the step before, or the observed force of this one.
         let watched = &mut self.watched;
         let observed = watched.predictive.observe(c.position, c.force);
-        let interaction = self.lqg.mass.force_on_wire();
-        let force = interaction + part * (observed - interaction);
         let here = c.way[0];
-        wire.predict(here.place);
+        let ahead = wire.predict(here.place);
+        let interaction = self.lqg.force_on_wire(wire, ahead, c);
+        let force = interaction + part * (observed - interaction);
         let height = wire.respond(here.share * force) + here.offset;
         wire.commit();
 

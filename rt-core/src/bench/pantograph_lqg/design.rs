@@ -9,7 +9,7 @@ use crate::control::assessment::{
 use crate::control::lqg::LqgGains;
 use crate::control::predictive::{PredictiveDesign, PredictiveRig, PredictiveTuning};
 use crate::control::state_space::Plant;
-use crate::model::interaction_mass::{ForceUse, MassCoupling};
+use crate::model::interaction_mass::{ForceUse, MassCoupling, WireForce};
 use crate::model::moving_string::MovingString;
 use crate::model::pantograph::Pantograph;
 use crate::param::ParamSet;
@@ -42,6 +42,8 @@ pub struct LqgDesign {
     pub plant: Plant,
     /// Regulator and observer.
     pub gains: LqgGains,
+    /// Which force of the mass acts on the wire.
+    pub wire_force: WireForce,
     /// Largest action of the regulator, in m.
     pub action_limit_m: f64,
 }
@@ -140,6 +142,7 @@ impl PantographDesigner {
                     .plant()
                     .map_err(|e| e.to_string())?,
                 gains: tuning.gains(rig).map_err(|e| e.to_string())?,
+                wire_force: self.config.wire_force,
                 action_limit_m: self.config.action_limit_m,
             },
             predictive,
