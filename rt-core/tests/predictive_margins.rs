@@ -223,7 +223,7 @@ fn play(case: &Case, cycles: usize, moved: &[(usize, f64)]) -> Vec<[f64; 3]> {
     for _ in 0..cycles {
         let (u_m, force) = (rig.x[0], rig.read_force());
         out.push([u_m, force, reference]);
-        if !((force - LOAD_N).abs() < 0.5 * LOAD_N) {
+        if (force - LOAD_N).abs() > 0.5 * LOAD_N {
             break;
         }
         let found = control.step(
@@ -471,7 +471,7 @@ fn verdicts_and_errors_name_what_is_wrong() {
             .unwrap_err()
             .to_string()
     };
-    assert!(error(|s| s.extra_delay_cycles = 99).starts_with("extra_delay_steps: is 99"));
+    assert!(error(|s| s.extra_delay_cycles = 99).starts_with("extra_delay_cycles: is 99"));
     assert!(error(|s| s.rig.force_filter_hz = 0.0).starts_with("rig.force_filter_hz: is 0 Hz"));
     assert!(error(|s| s.rig.period_s = 1e-3).starts_with("period_s: is 0.002 s in the design"));
     assert!(error(|s| s.wire = string(900.0)).starts_with("wire.speed_kmh: is 900 km/h"));

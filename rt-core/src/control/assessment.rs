@@ -282,6 +282,9 @@ pub fn assess(
 pub struct ChannelMargins {
     /// Disk margin α = 2 / max|S − T|.
     pub disk: f64,
+    /// Where that is, in Hz: near the frequency of a hardly damped mode of wire or pantograph it is small
+    /// whatever the controller does.
+    pub disk_hz: f64,
     /// Gain that may be added, in dB.
     pub gain_up_db: Option<f64>,
     /// Gain that may be lost, in dB, negative.
@@ -309,6 +312,7 @@ impl ChannelMargins {
                 let finite = |x: f64| Some(x).filter(|x| x.is_finite());
                 Ok(Some(Self {
                     disk: found.disk,
+                    disk_hz: found.disk_frequency_hz,
                     gain_up_db: finite(20.0 * found.gain_up.log10()),
                     gain_down_db: finite(20.0 * found.gain_down.log10()),
                     delay_ms: finite(1e3 * found.delay_s),

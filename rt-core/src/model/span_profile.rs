@@ -4,6 +4,7 @@
 //!   z⁰(x) = −½ h (1 − cos(2πx/L)) − 4 s_j ξ (1 − ξ),  ξ = (x − X_j)/d_j,  s_j = m g d_j²/(8 T)
 
 use crate::file::{FieldError, require_positive, require_within};
+use std::cmp::Ordering;
 use std::f64::consts::TAU;
 
 /// Most nodes of a span.
@@ -65,7 +66,9 @@ impl SpanProfile {
             ));
         }
         // Written so that NaN is refused.
-        let wrong = nodes.windows(2).position(|pair| !(pair[0] < pair[1]));
+        let wrong = nodes
+            .windows(2)
+            .position(|pair| pair[0].partial_cmp(&pair[1]) != Some(Ordering::Less));
         wrong.map_or(Ok(()), |i| {
             Err(FieldError::new(
                 format!("nodes_m[{}]", i + 1),

@@ -4,11 +4,11 @@
 use super::design::{PredictiveDesign, PredictiveRig};
 use super::linear::{LinearRig, PredictiveChannel, PredictiveLoop};
 use crate::control::assessment::{
-    AssessmentError, ChannelMargins, Verdict, Wire, check_delay, smallest_disk,
+    AssessmentError, ChannelMargins, MOST_DELAY_STEPS, Verdict, Wire, smallest_disk,
 };
 use crate::control::newmark::LinearPart;
 use crate::control::spectrum::spectral_radius;
-use crate::file::{FieldError, FileContent};
+use crate::file::{FieldError, FileContent, require_within};
 use crate::model::pantograph::Pantograph;
 use nalgebra::{DMatrix, DVector};
 
@@ -41,7 +41,14 @@ impl PreparedPredictive {
         rig.check().map_err(|e| e.within("rig"))?;
         let pantograph = &surroundings.pantograph;
         pantograph.check().map_err(|e| e.within("pantograph"))?;
-        check_delay(surroundings.extra_delay_cycles)?;
+        let (delay, most) = (surroundings.extra_delay_cycles, MOST_DELAY_STEPS);
+        require_within(
+            "extra_delay_cycles",
+            delay as f64,
+            0.0,
+            most as f64,
+            "cycles",
+        )?;
         let wire = match &surroundings.wire {
             Wire::Held => LinearPart {
                 a: DMatrix::zeros(0, 0),
@@ -56,7 +63,7 @@ impl PreparedPredictive {
         Ok(Self {
             wire,
             rig: LinearRig::new(rig, pantograph),
-            extra_delay_cycles: surroundings.extra_delay_cycles,
+            extra_delay_cycles: delay,
             period_s: rig.period_s,
         })
     }

@@ -137,7 +137,8 @@ impl Probe {
         let lift = design.rig.motor_load_m_per_n * LOAD_N;
         let spring = 1.0 / design.tuning.interaction_stiffness_n_per_m;
         let height = SHARE * LOAD_N / design.pad;
-        let wire = StringWire::new(part.clone(), design.rig.period_s)?;
+        let wire =
+            StringWire::new(part.clone(), design.rig.period_s).map_err(|e| e.within("wire"))?;
         let mut predictive = Predictive::new(design, &wire).map_err(|error| match error {
             PredictiveError::Field(field) => field,
             other => FieldError::new("design", other.to_string()),
