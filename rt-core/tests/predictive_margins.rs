@@ -488,3 +488,29 @@ fn verdicts_and_errors_name_what_is_wrong() {
     };
     assert!(error(adrift).starts_with("wire: finds no rest"));
 }
+
+/// Whatever a slider asks for: the deviations are small enough that the contact stays closed.
+#[test]
+fn stiff_soft_and_nervous_tunings_have_a_linear_loop() {
+    let robust = PredictiveTuning::ROBUST;
+    for wire in [Wire::Held, string(300.0)] {
+        for k_i in [5e3, 20e3, 200e3, 1e6] {
+            for (pad_factor, force_noise_n, weight) in
+                [(0.5, 3.0, 0.03), (1.15, 0.01, 1e-6), (3.0, 100.0, 10.0)]
+            {
+                let tuning = PredictiveTuning {
+                    interaction_stiffness_n_per_m: k_i,
+                    pad_factor,
+                    force_noise_n,
+                    distance_weight: weight,
+                    change_weight: weight,
+                    ..robust
+                };
+                let found = Case::new(&tuning, wire.clone()).assess();
+                println!("{k_i}, {pad_factor}, {force_noise_n}: ρ {}", found.rho_loop);
+                assert!(found.rho_loop.is_finite());
+                assert_eq!(found.margins.is_some(), found.rho_loop < 1.0);
+            }
+        }
+    }
+}
