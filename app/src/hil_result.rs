@@ -108,7 +108,10 @@ impl HilSamples {
             return Err("this bench does not run along a line".into());
         };
         let words = |e: &dyn std::fmt::Display| e.to_string();
-        let line: Line = file::load(&loaded.base().join(&config.line)).map_err(|e| words(&e))?;
+        let Some(line) = &config.line else {
+            return Err("a string has no line to be evaluated along".into());
+        };
+        let line: Line = file::load(&loaded.base().join(line)).map_err(|e| words(&e))?;
         let line = Arc::new(LinearLine::build(&line, config.mesh_m).map_err(|e| words(&e))?);
         let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| words(&e))?;
         let params = loaded.session.start_params().map_err(|e| words(&e))?;

@@ -1,6 +1,6 @@
 //! Parameters that need a design: asked for, designed and judged outside the loop, then sent or refused.
 
-use rt_core::bench::{Content, Designer, Prospect, Update};
+use rt_core::bench::{Content, Designer, NamedVerdict, Prospect, Update};
 use rt_core::control::assessment::Verdict;
 use rt_core::link::{Command, UserSide};
 use rt_core::param::{Applies, ParamError, ParamSet, find};
@@ -24,7 +24,7 @@ pub enum Refused {
     NoDesign(String),
     /// The model says that the loop would be unstable, or too close to it.
     #[error("{0}")]
-    Verdict(Verdict),
+    Verdict(NamedVerdict),
     /// The loop has not yet taken the changes before.
     #[error("the loop has not yet taken the changes before; try again")]
     Busy,
@@ -51,9 +51,9 @@ impl Proposal {
             .designed
             .as_ref()
             .map_err(|problem| Refused::NoDesign(problem.clone()))?;
-        let is_sound = prospect.verdict == Verdict::Stable;
+        let is_sound = prospect.verdict() == Verdict::Stable;
         if !is_sound && !insist {
-            return Err(Refused::Verdict(prospect.verdict));
+            return Err(Refused::Verdict(prospect.verdict()));
         }
         Ok(Box::new(Update {
             params: changed(applied, &self.params),

@@ -110,11 +110,19 @@ pub struct Prospect {
     pub rho_loop: f64,
     /// Margins by the name of the cut channel; none if the loop is unstable.
     pub margins: Vec<(&'static str, ChannelMargins)>,
-    /// Whether it may be applied.
-    pub verdict: Verdict,
+    /// Smallest disk margin with which it is accepted.
+    pub needed_disk: f64,
 }
 
+/// Whether parameters may be applied, the channel by its name.
+pub type NamedVerdict = Verdict<&'static str>;
+
 impl Prospect {
+    /// Whether it may be applied.
+    pub fn verdict(&self) -> NamedVerdict {
+        Verdict::of(self.rho_loop, self.least_disk(), self.needed_disk)
+    }
+
     /// The channel with the smallest disk margin.
     pub fn least_disk(&self) -> Option<(&'static str, f64)> {
         self.margins

@@ -1,9 +1,8 @@
 //! The rings between the real-time loop and everyone else: commands in; frames and events out. A
 //! full ring never blocks the loop: what does not fit is counted.
 
-use crate::bench::{Approval, Update};
+use crate::bench::{Approval, NamedVerdict, Update};
 use crate::channel::Frame;
-use crate::control::assessment::Verdict;
 use crate::control::predictive::FallBack;
 use crate::fault::{Action, Fault};
 use crate::guard::{Refusal, Request, State};
@@ -30,7 +29,7 @@ pub enum Command {
         number: u32,
     },
     /// Parameters that were refused before they came to the loop: kept in the order of events.
-    NoteRefusal(Verdict),
+    NoteRefusal(NamedVerdict),
     /// Stop in a controlled way, then end the loop.
     Quit,
 }
@@ -95,7 +94,7 @@ pub enum EventKind {
     /// New gains took effect; the parameters that they were designed for follow.
     Retuned(Approval),
     /// New gains were not applied: the model says that the loop would be unstable or too close to it.
-    RetuningRefused(Verdict),
+    RetuningRefused(NamedVerdict),
     /// New gains came that are not for this bench.
     RetuningMisfit,
     /// The bench took a safer controller by itself.

@@ -443,13 +443,15 @@ fn percentiles(h: &Histogram) -> Value {
 /// The bench's own result. A run that ended before its evaluated spans has none.
 fn result(r: &Report, loaded: &LoadedSession, against: Option<Against>) -> Result<Value, Failure> {
     if let Some(samples) = &r.samples {
-        return match samples.evaluate(loaded, against.is_some()) {
-            Ok(result) => Ok(result),
-            Err(_) if against.is_none() || r.outcome.fault.is_some() => Ok(json!({})),
-            Err(problem) => Err(Failure::Result(format!(
-                "the run cannot be compared: {problem}"
-            ))),
-        };
+        match samples.evaluate(loaded, against.is_some()) {
+            Ok(result) => return Ok(result),
+            Err(problem) if against.is_some() && r.outcome.fault.is_none() => {
+                return Err(Failure::Result(format!(
+                    "the run cannot be compared: {problem}"
+                )));
+            }
+            Err(_) => {}
+        }
     }
     let Some(column) = r.layout.find("tracking_error") else {
         return Ok(json!({}));

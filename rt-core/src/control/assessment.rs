@@ -1,6 +1,6 @@
 //! A tuning judged before it is applied: gains, stability of the whole loop, margins, verdict.
 
-use super::closed_loop::{Channel, LoopParts, pantograph_on_pad};
+use super::closed_loop::{Channel, LoopParts, OpenLoop, pantograph_on_pad};
 use super::kalman::{Kalman, KalmanTuning, NoiseReading, OBSERVED};
 use super::lqg::LqgGains;
 use super::lqr::{Lqr, LqrWeights};
@@ -282,6 +282,9 @@ pub fn assess(
 pub struct ChannelMargins {
     /// Disk margin α = 2 / max|S − T|.
     pub disk: f64,
+    /// Where that is, in Hz: near the frequency of a hardly damped mode of wire or pantograph it is small
+    /// whatever the controller does.
+    pub disk_hz: f64,
     /// Gain that may be added, in dB.
     pub gain_up_db: Option<f64>,
     /// Gain that may be lost, in dB, negative.
@@ -301,14 +304,15 @@ pub struct LoopMargins {
     pub force: ChannelMargins,
 }
 
-impl LoopMargins {
+impl ChannelMargins {
     /// `None` for a loop on the limit, whose cut form rounds to an unstable one.
-    fn of(parts: &LoopParts) -> Result<Option<Self>, AssessmentError> {
-        let at = |channel| match margins(&parts.open(channel)) {
+    pub(super) fn of(open: &OpenLoop) -> Result<Option<Self>, AssessmentError> {
+        match margins(open) {
             Ok(found) => {
                 let finite = |x: f64| Some(x).filter(|x| x.is_finite());
-                Ok(Some(ChannelMargins {
+                Ok(Some(Self {
                     disk: found.disk,
+                    disk_hz: found.disk_frequency_hz,
                     gain_up_db: finite(20.0 * found.gain_up.log10()),
                     gain_down_db: finite(20.0 * found.gain_down.log10()),
                     delay_ms: finite(1e3 * found.delay_s),
@@ -316,7 +320,13 @@ impl LoopMargins {
             }
             Err(MarginError::Unstable { .. }) => Ok(None),
             Err(error) => Err(AssessmentError::Margins(error)),
-        };
+        }
+    }
+}
+
+impl LoopMargins {
+    fn of(parts: &LoopParts) -> Result<Option<Self>, AssessmentError> {
+        let at = |channel| ChannelMargins::of(&parts.open(channel));
         let (reference, control) = (at(Channel::Reference)?, at(Channel::Control)?);
         let force = at(Channel::Force)?;
         Ok(match (reference, control, force) {
@@ -331,15 +341,23 @@ impl LoopMargins {
 
     /// The channel with the smallest disk margin.
     pub fn smallest_disk(&self) -> (Channel, f64) {
-        [
-            (Channel::Control, self.control.disk),
-            (Channel::Force, self.force.disk),
-        ]
-        .into_iter()
-        .fold((Channel::Reference, self.reference.disk), |least, other| {
-            if other.1 < least.1 { other } else { least }
-        })
+        smallest_disk([
+            (Channel::Reference, self.reference),
+            (Channel::Control, self.control),
+            (Channel::Force, self.force),
+        ])
     }
+}
+
+/// The first of the channels with the smallest disk margin.
+pub(super) fn smallest_disk<C: Copy>(channels: [(C, ChannelMargins); 3]) -> (C, f64) {
+    let [first, others @ ..] = channels.map(|(channel, margins)| (channel, margins.disk));
+    others.into_iter().fold(
+        first,
+        |least, other| {
+            if other.1 < least.1 { other } else { least }
+        },
+    )
 }
 
 /// What a tuning would do.
@@ -365,15 +383,15 @@ pub struct Assessment {
     pub margins: Option<LoopMargins>,
 }
 
-/// Whether a tuning may be applied.
+/// Whether a tuning may be applied; C names the channels of its loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum Verdict<C = Channel> {
     /// Stable with enough margin.
     Stable,
     /// Stable, but too close to the limit.
     TooLittleMargin {
         /// Where.
-        channel: Channel,
+        channel: C,
         /// Disk margin there.
         disk: f64,
         /// Smallest disk margin asked for.
@@ -386,7 +404,7 @@ pub enum Verdict {
     },
 }
 
-impl std::fmt::Display for Verdict {
+impl std::fmt::Display for Verdict<&str> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Verdict::Stable => write!(f, "stable with enough margin"),
@@ -397,7 +415,7 @@ impl std::fmt::Display for Verdict {
             } => write!(
                 f,
                 "too little margin: the disk margin at the {} is {disk:.3}, expected {needed} or more",
-                channel.name()
+                channel
             ),
             Verdict::Unstable { rho } => write!(
                 f,
@@ -407,23 +425,26 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-impl Assessment {
-    /// Judges against the smallest disk margin that is accepted. What is not a number is unstable.
-    pub fn verdict(&self, needed: f64) -> Verdict {
-        match &self.margins {
-            None => Verdict::Unstable { rho: self.rho_loop },
-            Some(margins) => {
-                let (channel, disk) = margins.smallest_disk();
-                if disk >= needed {
-                    Verdict::Stable
-                } else {
-                    Verdict::TooLittleMargin {
-                        channel,
-                        disk,
-                        needed,
-                    }
-                }
-            }
+impl<C> Verdict<C> {
+    /// From the spectral radius and the channel with the smallest disk margin, `None` if unstable. What
+    /// is not a number is not enough.
+    pub(crate) fn of(rho: f64, smallest_disk: Option<(C, f64)>, needed: f64) -> Self {
+        match smallest_disk {
+            None => Self::Unstable { rho },
+            Some((_, disk)) if disk >= needed => Self::Stable,
+            Some((channel, disk)) => Self::TooLittleMargin {
+                channel,
+                disk,
+                needed,
+            },
         }
+    }
+}
+
+impl Assessment {
+    /// Judges against the smallest disk margin that is accepted.
+    pub fn verdict(&self, needed: f64) -> Verdict {
+        let least = self.margins.as_ref().map(LoopMargins::smallest_disk);
+        Verdict::of(self.rho_loop, least, needed)
     }
 }

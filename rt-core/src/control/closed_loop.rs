@@ -21,17 +21,6 @@ pub enum Channel {
     Force,
 }
 
-impl Channel {
-    /// What a person calls it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Channel::Reference => "motor reference",
-            Channel::Control => "regulator's action",
-            Channel::Force => "measured force",
-        }
-    }
-}
-
 /// What the loop is made of.
 #[derive(Clone, Debug)]
 pub struct LoopParts {
@@ -91,6 +80,29 @@ pub struct OpenLoop {
 }
 
 impl OpenLoop {
+    /// From one linear cycle: the state and what is fed in give the next state and what arrives.
+    pub(super) fn of(
+        states: usize,
+        period_s: f64,
+        cycle: impl Fn(&DVector<f64>, f64) -> (DVector<f64>, f64),
+    ) -> Self {
+        let mut a = DMatrix::zeros(states, states);
+        let mut c = DVector::zeros(states);
+        for i in 0..states {
+            let (next, out) = cycle(&unit(states, i), 0.0);
+            a.set_column(i, &next);
+            c[i] = out;
+        }
+        let (b, d) = cycle(&DVector::zeros(states), 1.0);
+        Self {
+            a,
+            b,
+            c,
+            d,
+            period_s,
+        }
+    }
+
     /// State matrix of the loop closed with the gain g: s = g · out.
     pub fn closed(&self, g: f64) -> DMatrix<f64> {
         &self.a + &self.b * self.c.transpose() * (g / (1.0 - g * self.d))
@@ -110,22 +122,9 @@ impl LoopParts {
     /// The loop cut at a channel.
     pub fn open(&self, channel: Channel) -> OpenLoop {
         let step = Step::new(self);
-        let n = step.states;
-        let mut a = DMatrix::zeros(n, n);
-        let mut c = DVector::zeros(n);
-        for i in 0..n {
-            let (next, out) = step.advance(&unit(n, i), Some((channel, 0.0)));
-            a.set_column(i, &next);
-            c[i] = out;
-        }
-        let (b, d) = step.advance(&DVector::zeros(n), Some((channel, 1.0)));
-        OpenLoop {
-            a,
-            b,
-            c,
-            d,
-            period_s: self.rig.period_s,
-        }
+        OpenLoop::of(step.states, self.rig.period_s, |x, fed_in| {
+            step.advance(x, Some((channel, fed_in)))
+        })
     }
 }
 

@@ -8,21 +8,23 @@ use crate::bench::{BuildContext, BuildError, Content, Designer};
 use crate::control::assessment::Verdict;
 use crate::control::kalman::NoiseReading;
 use crate::control::newmark::SecondOrder;
-use crate::control::predictive::{Monitor, MonitorLimits, Predictive};
+use crate::control::predictive::{Monitor, MonitorLimits, Predictive, PredictiveRig};
 use crate::control::state_space::RigModel;
-use crate::file::{self, require_within};
+use crate::file::{self, FieldError, require_within};
 use crate::model::catenary::equivalent_string::equivalent_string;
 use crate::model::catenary::scheme::Scheme;
 use crate::model::catenary::simulate::FAST;
 use crate::model::catenary::{Line, LinearLine, WireModel};
 use crate::model::interaction_mass::{DamperForm, WireForce};
+use crate::model::moving_string::MovingString;
 use crate::model::pantograph::Pantograph;
+use crate::model::string_wire::StringWireConfig;
 use crate::param::ParamSet;
 use serde::Deserialize;
 use std::sync::Arc;
 
 /// Which model of the wire runs in the loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub enum WireChoice {
     /// Lowest modes with attachment vectors of all droppers.
@@ -32,14 +34,17 @@ pub enum WireChoice {
     },
     /// Every unknown.
     Full,
+    /// A string on an elastic layer, without line file: small, and judged exactly.
+    String(StringWireConfig),
 }
 
 /// The settings of the bench in a session file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PantographLqgConfig {
-    /// Path of the line file, relative to the session file.
-    pub line: String,
+    /// Path of the line file, relative to the session file. A string needs none.
+    #[serde(default)]
+    pub line: Option<String>,
     /// Longest element, in m.
     #[serde(default = "default_mesh_m")]
     pub mesh_m: f64,
@@ -48,7 +53,8 @@ pub struct PantographLqgConfig {
     pub wire: WireChoice,
     /// Train speed, in km/h.
     pub speed_kmh: f64,
-    /// First and last span that the train runs through, from 1; the third to the last but two if left out.
+    /// First and last span that the train runs through, from 1; the third to the last but two of the line,
+    /// or twenty of the string, if left out.
     #[serde(default)]
     pub spans: Option<(usize, usize)>,
     /// How many sections are run one after another.
@@ -149,6 +155,18 @@ pub(super) struct Prepared {
     pub designer: PantographDesigner,
 }
 
+/// What the pantograph meets, and the string that stands for it when a loop is judged.
+struct Surface {
+    wire: Box<dyn WireModel>,
+    course: Course,
+    string: MovingString,
+}
+
+/// Length of a span where the string has no profile that says so, in m.
+const SPAN_M: f64 = 65.0;
+/// Spans of the string that are run if a session does not say.
+const SPANS_OF_STRING: usize = 20;
+
 impl PantographLqgConfig {
     /// The rig as the controller assumes it, for a period; the interaction mass is the parameters'.
     pub fn rig_model(&self, period_s: f64) -> RigModel {
@@ -158,6 +176,22 @@ impl PantographLqgConfig {
             pad_stiffness_n_per_m: self.pantograph.stiffness_n_per_m,
             period_s,
             ..RigModel::TUR_2024
+        }
+    }
+
+    /// The rig as the predictive controller assumes it, for a period.
+    pub fn predictive_rig(&self, period_s: f64) -> PredictiveRig {
+        let motor = &self.motor;
+        let omega = (motor.stiffness_n_per_m / motor.mass_kg).sqrt();
+        PredictiveRig {
+            motor_omega_rad_per_s: omega,
+            motor_damping_ratio: 0.5 * motor.damping_ns_per_m / (motor.mass_kg * omega),
+            pad_stiffness_n_per_m: self.pantograph.stiffness_n_per_m,
+            force_filter_hz: self.force_filter_hz,
+            force_delay_cycles: self.force_delay_cycles,
+            reference_delay_s: self.reference_delay_s,
+            period_s,
+            ..PredictiveRig::TUR_2024
         }
     }
 
@@ -178,7 +212,66 @@ impl PantographLqgConfig {
         require_within("sections", f64::from(self.sections), 1.0, 10_000.0, "")?;
         require_within("action_limit_m", self.action_limit_m, 1e-4, 0.1, "m")?;
         require_within("least_disk_margin", self.least_disk_margin, 0.0, 2.0, "")?;
-        let path = context.base.join(&self.line);
+        let Surface {
+            wire,
+            course,
+            string,
+        } = match &self.wire {
+            WireChoice::String(string) => self.string_surface(string, context.period_s)?,
+            WireChoice::Full => self.line_surface(Scheme::Full, 0, context)?,
+            WireChoice::Modal { modes } => self.line_surface(Scheme::Modal, *modes, context)?,
+        };
+        let specimen: Pantograph = file::load(&context.base.join(&self.specimen))?;
+        let designer = PantographDesigner::new(self, specimen, string, context.period_s)?;
+        let controllers = self.first_controllers(&designer, context, wire.as_ref())?;
+        Ok(Prepared {
+            wire,
+            course,
+            controllers,
+            designer,
+        })
+    }
+
+    fn string_surface(
+        &self,
+        string: &StringWireConfig,
+        period_s: f64,
+    ) -> Result<Surface, BuildError> {
+        let within = |e: FieldError| e.within("wire");
+        let wire = string.build(self.speed_kmh, period_s).map_err(within)?;
+        let span_m = string.profile.as_ref().map_or(SPAN_M, |p| p.span_m);
+        let (first, last) = self.spans.unwrap_or((1, SPANS_OF_STRING));
+        if first == 0 || last < first {
+            return Err(BuildError::Other(format!(
+                "spans {first} to {last} cannot be run: expected the first from 1 on and not behind the last"
+            )));
+        }
+        let (from, to) = ((first - 1) as f64 * span_m, last as f64 * span_m);
+        Ok(Surface {
+            course: Course::new(
+                from,
+                to,
+                self.speed_kmh / 3.6,
+                self.sections,
+                string.rest_height(from),
+            ),
+            string: string.string(self.speed_kmh),
+            wire: Box::new(wire),
+        })
+    }
+
+    fn line_surface(
+        &self,
+        scheme: Scheme,
+        modes: usize,
+        context: &mut BuildContext<'_>,
+    ) -> Result<Surface, BuildError> {
+        let Some(line) = &self.line else {
+            return Err(BuildError::Other(
+                "line: is missing; expected the path of a line file, or wire: String()".into(),
+            ));
+        };
+        let path = context.base.join(line);
         let line: Line = file::load(&path)?;
         let of_line =
             |e: &dyn std::fmt::Display| BuildError::Other(format!("{}: {e}", path.display()));
@@ -192,23 +285,15 @@ impl PantographLqgConfig {
                 100.0 * fast
             ));
         }
-        let (scheme, modes) = match self.wire {
-            WireChoice::Full => (Scheme::Full, 0),
-            WireChoice::Modal { modes } => (Scheme::Modal, modes),
-        };
         let (cache, notice) = (Some(context.cache), &mut *context.notice);
         let wire = scheme
             .build(&linear, context.period_s, modes, cache, notice, &mut |_| ())
             .map_err(|e| of_line(&e))?;
         let string = equivalent_string(&line, &linear, self.speed_kmh).map_err(|e| of_line(&e))?;
-        let specimen: Pantograph = file::load(&context.base.join(&self.specimen))?;
-        let designer = PantographDesigner::new(self, specimen, string, context.period_s)?;
-        let controllers = self.first_controllers(&designer, context, wire.as_ref())?;
-        Ok(Prepared {
+        Ok(Surface {
             wire,
             course,
-            controllers,
-            designer,
+            string,
         })
     }
 
@@ -221,13 +306,13 @@ impl PantographLqgConfig {
     ) -> Result<Controllers, BuildError> {
         let (Content::PantographLqg(design), prospect) =
             designer.design(context.params).map_err(BuildError::Other)?;
-        match prospect.verdict {
+        match prospect.verdict() {
             Verdict::Stable => {}
             Verdict::Unstable { .. } if !self.start_unstable => {
                 return Err(BuildError::Other(format!(
                     "{}; choose other parameters, or write start_unstable: true to begin with them all \
                      the same",
-                    prospect.verdict
+                    prospect.verdict()
                 )));
             }
             verdict => (context.notice)(verdict.to_string()),

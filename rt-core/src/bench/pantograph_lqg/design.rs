@@ -7,7 +7,10 @@ use crate::control::assessment::{
     ForceFilter, LoopMargins, Prepared, Surroundings, Tuning, Wire,
 };
 use crate::control::lqg::LqgGains;
-use crate::control::predictive::{PredictiveDesign, PredictiveRig, PredictiveTuning};
+use crate::control::predictive::{
+    PredictiveDesign, PredictiveMargins, PredictiveSurroundings, PredictiveTuning,
+    PreparedPredictive,
+};
 use crate::control::state_space::Plant;
 use crate::model::interaction_mass::{ForceUse, MassCoupling, WireForce};
 use crate::model::moving_string::MovingString;
@@ -65,7 +68,8 @@ pub struct PantographDesigner {
     config: PantographLqgConfig,
     pantograph: Pantograph,
     period_s: f64,
-    surroundings: Prepared,
+    lqg: Prepared,
+    predictive: PreparedPredictive,
 }
 
 impl PantographDesigner {
@@ -77,8 +81,15 @@ impl PantographDesigner {
         period_s: f64,
     ) -> Result<Self, BuildError> {
         let other = |e: &dyn std::fmt::Display| BuildError::Other(e.to_string());
+        let wire = Wire::String(string);
+        let predictive = PreparedPredictive::new(&PredictiveSurroundings {
+            wire: wire.clone(),
+            rig: config.predictive_rig(period_s),
+            pantograph: pantograph.clone(),
+            extra_delay_cycles: 0,
+        });
         let surroundings = Surroundings {
-            wire: Wire::String(string),
+            wire,
             pantograph: pantograph.clone(),
             pad_stiffness_n_per_m: config.pantograph.stiffness_n_per_m,
             force_filter: ForceFilter::FirstOrder {
@@ -88,7 +99,8 @@ impl PantographDesigner {
         };
         let rig = config.rig_model(period_s);
         Ok(Self {
-            surroundings: Prepared::new(&rig, &surroundings).map_err(|e| other(&e))?,
+            lqg: Prepared::new(&rig, &surroundings).map_err(|e| other(&e))?,
+            predictive: predictive.map_err(|e| other(&e))?,
             config: config.clone(),
             pantograph,
             period_s,
@@ -116,14 +128,14 @@ impl PantographDesigner {
             spec.check(params.get(index)).map_err(|e| e.to_string())?;
         }
         let tuning = self.tuning(params);
-        let rig = self.surroundings.rig();
+        let rig = self.lqg.rig();
         let in_charge = if params.get(param::CONTROLLER) == InCharge::Predictive.part() {
             InCharge::Predictive
         } else {
             InCharge::Lqg
         };
         let predictive = PredictiveDesign::new(
-            &self.predictive_rig(),
+            &self.config.predictive_rig(self.period_s),
             &self.pantograph,
             &PredictiveTuning {
                 interaction_stiffness_n_per_m: tuning.k_i_n_per_m,
@@ -161,41 +173,45 @@ impl PantographDesigner {
         }
     }
 
-    fn predictive_rig(&self) -> PredictiveRig {
-        let motor = &self.config.motor;
-        let omega = (motor.stiffness_n_per_m / motor.mass_kg).sqrt();
-        PredictiveRig {
-            motor_omega_rad_per_s: omega,
-            motor_damping_ratio: 0.5 * motor.damping_ns_per_m / (motor.mass_kg * omega),
-            pad_stiffness_n_per_m: self.config.pantograph.stiffness_n_per_m,
-            force_filter_hz: self.config.force_filter_hz,
-            force_delay_cycles: self.config.force_delay_cycles,
-            reference_delay_s: self.config.reference_delay_s,
-            period_s: self.period_s,
-            ..PredictiveRig::TUR_2024
-        }
+    /// How the loop behaves with the controller that is in charge.
+    fn prospect(&self, design: &Design, tuning: &Tuning) -> Result<Prospect, String> {
+        let (rho_loop, margins) = match design.in_charge {
+            InCharge::Lqg => {
+                let found = self.lqg.assess(tuning).map_err(|e| e.to_string())?;
+                let named = |m: LoopMargins| {
+                    [
+                        ("motor reference", m.reference),
+                        ("regulator's action", m.control),
+                        ("measured force", m.force),
+                    ]
+                };
+                (found.rho_loop, found.margins.map(named))
+            }
+            InCharge::Predictive => {
+                let found = self.predictive.assess(&design.predictive);
+                let found = found.map_err(|e| e.to_string())?;
+                let named = |m: PredictiveMargins| {
+                    [
+                        ("motor reference", m.reference),
+                        ("motor position", m.position),
+                        ("measured force", m.force),
+                    ]
+                };
+                (found.rho_loop, found.margins.map(named))
+            }
+        };
+        Ok(Prospect {
+            rho_loop,
+            margins: margins.into_iter().flatten().collect(),
+            needed_disk: self.config.least_disk_margin,
+        })
     }
 }
 
 impl Designer for PantographDesigner {
     fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String> {
         let design = self.controllers(params)?;
-        let assessment = self
-            .surroundings
-            .assess(&self.tuning(params))
-            .map_err(|e| e.to_string())?;
-        let named = |m: &LoopMargins| {
-            vec![
-                ("reference", m.reference),
-                ("control", m.control),
-                ("force", m.force),
-            ]
-        };
-        let prospect = Prospect {
-            rho_loop: assessment.rho_loop,
-            margins: assessment.margins.as_ref().map_or_else(Vec::new, named),
-            verdict: assessment.verdict(self.config.least_disk_margin),
-        };
+        let prospect = self.prospect(&design, &self.tuning(params))?;
         Ok((Content::PantographLqg(Box::new(design)), prospect))
     }
 }

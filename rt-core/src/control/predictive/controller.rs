@@ -146,6 +146,11 @@ impl Predictive {
         Ok(())
     }
 
+    /// Goes on from another estimate: all states, and the reference of the cycle before.
+    pub(super) fn set_estimate(&mut self, state: &DVector<f64>, previous_reference: f64) {
+        self.observer.set(state, previous_reference);
+    }
+
     /// The design in use.
     pub fn design(&self) -> &PredictiveDesign {
         &self.design
