@@ -4,10 +4,10 @@ use super::closed_loop::{Channel, LoopParts, pantograph_on_pad};
 use super::kalman::{Kalman, KalmanTuning, NoiseReading, OBSERVED};
 use super::lqg::LqgGains;
 use super::lqr::{Lqr, LqrWeights};
-use super::margins::{MarginError, margins};
+use super::margins::{MarginError, margins_with_poles};
 use super::newmark::LinearPart;
 use super::riccati::RiccatiError;
-use super::spectrum::{eigenvalues, spectral_radius};
+use super::spectrum::eigenvalues;
 use super::state_space::{Plant, RigModel, STATES};
 use crate::file::{FieldError, FileContent, require_positive, require_within};
 use crate::model::moving_string::MovingString;
@@ -126,8 +126,11 @@ pub enum AssessmentError {
     /// Margins could not be found though the loop is stable.
     #[error("margins: {0}")]
     Margins(MarginError),
-    /// Eigenvalues of the rig did not settle.
-    #[error("the eigenvalues of the rig model could not be found; check the rig's parameters")]
+    /// Eigenvalues of the rig or of the loop did not settle.
+    #[error(
+        "the eigenvalues of the rig model or of its loop could not be found; check the rig's \
+         parameters"
+    )]
     Eigenvalues,
 }
 
@@ -243,21 +246,23 @@ impl Prepared {
         let plant = tuning.applied_to(&self.rig).plant()?;
         let open = DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]);
         let parts = self.loop_parts(tuning, Some(gains));
-        let rho_loop = spectral_radius(&parts.matrix());
+        let poles = eigenvalues(&parts.matrix()).ok_or(AssessmentError::Eigenvalues)?;
+        let rho_loop = poles.first().map_or(0.0, |z| z.norm());
         let margins = if rho_loop < 1.0 {
-            LoopMargins::of(&parts)?
+            Some(LoopMargins::of(&parts, &poles)?)
         } else {
             None
         };
+        let eig_open = eigenvalues(&open).ok_or(AssessmentError::Eigenvalues)?;
         Ok(Assessment {
             gains,
             plant,
             l_predictor: gains.kalman.a * gains.kalman.gain,
-            rho_open: spectral_radius(&open),
+            rho_open: eig_open.first().map_or(0.0, |z| z.norm()),
             rho_lqr: gains.lqr.spectral_radius,
             rho_estimator: gains.kalman.spectral_radius,
             rho_loop,
-            eig_open: eigenvalues(&open).ok_or(AssessmentError::Eigenvalues)?,
+            eig_open,
             margins,
         })
     }
@@ -302,30 +307,23 @@ pub struct LoopMargins {
 }
 
 impl LoopMargins {
-    /// `None` for a loop on the limit, whose cut form rounds to an unstable one.
-    fn of(parts: &LoopParts) -> Result<Option<Self>, AssessmentError> {
-        let at = |channel| match margins(&parts.open(channel)) {
-            Ok(found) => {
-                let finite = |x: f64| Some(x).filter(|x| x.is_finite());
-                Ok(Some(ChannelMargins {
-                    disk: found.disk,
-                    gain_up_db: finite(20.0 * found.gain_up.log10()),
-                    gain_down_db: finite(20.0 * found.gain_down.log10()),
-                    delay_ms: finite(1e3 * found.delay_s),
-                }))
-            }
-            Err(MarginError::Unstable { .. }) => Ok(None),
-            Err(error) => Err(AssessmentError::Margins(error)),
+    /// Of a stable loop whose eigenvalues are known.
+    fn of(parts: &LoopParts, poles: &[Complex<f64>]) -> Result<Self, AssessmentError> {
+        let at = |channel| -> Result<ChannelMargins, AssessmentError> {
+            let found = margins_with_poles(&parts.open(channel), poles)
+                .map_err(AssessmentError::Margins)?;
+            let finite = |x: f64| Some(x).filter(|x| x.is_finite());
+            Ok(ChannelMargins {
+                disk: found.disk,
+                gain_up_db: finite(20.0 * found.gain_up.log10()),
+                gain_down_db: finite(20.0 * found.gain_down.log10()),
+                delay_ms: finite(1e3 * found.delay_s),
+            })
         };
-        let (reference, control) = (at(Channel::Reference)?, at(Channel::Control)?);
-        let force = at(Channel::Force)?;
-        Ok(match (reference, control, force) {
-            (Some(reference), Some(control), Some(force)) => Some(Self {
-                reference,
-                control,
-                force,
-            }),
-            _ => None,
+        Ok(Self {
+            reference: at(Channel::Reference)?,
+            control: at(Channel::Control)?,
+            force: at(Channel::Force)?,
         })
     }
 
