@@ -11,6 +11,7 @@ use rt_core::control::newmark::SecondOrder;
 use rt_core::control::stability_map::{delay_map, logarithmic_grid, stability_map};
 use rt_core::control::state_space::RigModel;
 use rt_core::file;
+use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::moving_string::MovingString;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -137,6 +138,7 @@ impl Design {
                     cutoff_hz,
                 }),
             extra_delay_steps: (rig.delays.extra_s / RigModel::TUR_2024.period_s).round() as usize,
+            mass: MassForm::IMPLICIT,
         };
         Prepared::new(&rig_model(&rig), &surroundings).map_err(Failure::input)
     }

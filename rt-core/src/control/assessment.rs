@@ -4,12 +4,13 @@ use super::closed_loop::{Channel, LoopParts, OpenLoop, pantograph_on_pad};
 use super::kalman::{Kalman, KalmanTuning, NoiseReading, OBSERVED};
 use super::lqg::LqgGains;
 use super::lqr::{Lqr, LqrWeights};
-use super::margins::{MarginError, margins};
+use super::margins::{MarginError, margins_with_poles};
 use super::newmark::LinearPart;
 use super::riccati::RiccatiError;
-use super::spectrum::{eigenvalues, spectral_radius};
+use super::spectrum::eigenvalues;
 use super::state_space::{Plant, RigModel, STATES};
 use crate::file::{FieldError, FileContent, require_positive, require_within};
+use crate::model::interaction_mass::MassForm;
 use crate::model::moving_string::MovingString;
 use crate::model::pantograph::Pantograph;
 use crate::signal::butterworth::{DesignError, low_pass};
@@ -126,8 +127,11 @@ pub enum AssessmentError {
     /// Margins could not be found though the loop is stable.
     #[error("margins: {0}")]
     Margins(MarginError),
-    /// Eigenvalues of the rig did not settle.
-    #[error("the eigenvalues of the rig model could not be found; check the rig's parameters")]
+    /// Eigenvalues of the rig or of the loop did not settle.
+    #[error(
+        "the eigenvalues of the rig model or of its loop could not be found; check the rig's \
+         parameters"
+    )]
     Eigenvalues,
 }
 
@@ -169,6 +173,8 @@ pub struct Surroundings {
     pub force_filter: ForceFilter,
     /// Cycles by which the reference comes later than the rig model says.
     pub extra_delay_steps: usize,
+    /// How the interaction mass meets the wire.
+    pub mass: MassForm,
 }
 
 /// Surroundings turned into linear parts once, for many tunings of a rig.
@@ -180,6 +186,7 @@ pub struct Prepared {
     pad_stiffness_n_per_m: f64,
     force_filter: Option<Sos>,
     extra_delay_steps: usize,
+    mass: MassForm,
 }
 
 /// The longest extra delay, in cycles.
@@ -216,6 +223,7 @@ impl Prepared {
             pad_stiffness_n_per_m: pad,
             force_filter,
             extra_delay_steps: surroundings.extra_delay_steps,
+            mass: surroundings.mass,
         })
     }
 
@@ -234,6 +242,7 @@ impl Prepared {
             pad_stiffness_n_per_m: self.pad_stiffness_n_per_m,
             force_filter: self.force_filter.clone(),
             extra_delay_steps: self.extra_delay_steps,
+            mass: self.mass,
         }
     }
 
@@ -243,21 +252,23 @@ impl Prepared {
         let plant = tuning.applied_to(&self.rig).plant()?;
         let open = DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]);
         let parts = self.loop_parts(tuning, Some(gains));
-        let rho_loop = spectral_radius(&parts.matrix());
+        let poles = eigenvalues(&parts.matrix()).ok_or(AssessmentError::Eigenvalues)?;
+        let rho_loop = poles.first().map_or(0.0, |z| z.norm());
         let margins = if rho_loop < 1.0 {
-            LoopMargins::of(&parts)?
+            Some(LoopMargins::of(&parts, &poles)?)
         } else {
             None
         };
+        let eig_open = eigenvalues(&open).ok_or(AssessmentError::Eigenvalues)?;
         Ok(Assessment {
             gains,
             plant,
             l_predictor: gains.kalman.a * gains.kalman.gain,
-            rho_open: spectral_radius(&open),
+            rho_open: eig_open.first().map_or(0.0, |z| z.norm()),
             rho_lqr: gains.lqr.spectral_radius,
             rho_estimator: gains.kalman.spectral_radius,
             rho_loop,
-            eig_open: eigenvalues(&open).ok_or(AssessmentError::Eigenvalues)?,
+            eig_open,
             margins,
         })
     }
@@ -277,13 +288,16 @@ pub fn assess(
     Prepared::new(rig, surroundings)?.assess(tuning)
 }
 
+/// Lowest frequency at which a disk margin is looked for, in Hz. Below, waves along the hardly damped wire
+/// make it small whatever the controller does, and the small string does not follow the endless one.
+pub const DISK_FROM_HZ: f64 = 2.0;
+
 /// Margins at one cut channel; `None` where nothing on that side destabilises.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ChannelMargins {
-    /// Disk margin α = 2 / max|S − T|.
+    /// Disk margin α = 2 / max|S − T| from [`DISK_FROM_HZ`] on.
     pub disk: f64,
-    /// Where that is, in Hz: near the frequency of a hardly damped mode of wire or pantograph it is small
-    /// whatever the controller does.
+    /// Where that is, in Hz.
     pub disk_hz: f64,
     /// Gain that may be added, in dB.
     pub gain_up_db: Option<f64>,
@@ -305,37 +319,29 @@ pub struct LoopMargins {
 }
 
 impl ChannelMargins {
-    /// `None` for a loop on the limit, whose cut form rounds to an unstable one.
-    pub(super) fn of(open: &OpenLoop) -> Result<Option<Self>, AssessmentError> {
-        match margins(open) {
-            Ok(found) => {
-                let finite = |x: f64| Some(x).filter(|x| x.is_finite());
-                Ok(Some(Self {
-                    disk: found.disk,
-                    disk_hz: found.disk_frequency_hz,
-                    gain_up_db: finite(20.0 * found.gain_up.log10()),
-                    gain_down_db: finite(20.0 * found.gain_down.log10()),
-                    delay_ms: finite(1e3 * found.delay_s),
-                }))
-            }
-            Err(MarginError::Unstable { .. }) => Ok(None),
-            Err(error) => Err(AssessmentError::Margins(error)),
-        }
+    /// Of a stable loop whose eigenvalues are known, the largest first.
+    pub(super) fn of(open: &OpenLoop, poles: &[Complex<f64>]) -> Result<Self, AssessmentError> {
+        let found =
+            margins_with_poles(open, poles, DISK_FROM_HZ).map_err(AssessmentError::Margins)?;
+        let finite = |x: f64| Some(x).filter(|x| x.is_finite());
+        Ok(Self {
+            disk: found.disk,
+            disk_hz: found.disk_frequency_hz,
+            gain_up_db: finite(20.0 * found.gain_up.log10()),
+            gain_down_db: finite(20.0 * found.gain_down.log10()),
+            delay_ms: finite(1e3 * found.delay_s),
+        })
     }
 }
 
 impl LoopMargins {
-    fn of(parts: &LoopParts) -> Result<Option<Self>, AssessmentError> {
-        let at = |channel| ChannelMargins::of(&parts.open(channel));
-        let (reference, control) = (at(Channel::Reference)?, at(Channel::Control)?);
-        let force = at(Channel::Force)?;
-        Ok(match (reference, control, force) {
-            (Some(reference), Some(control), Some(force)) => Some(Self {
-                reference,
-                control,
-                force,
-            }),
-            _ => None,
+    /// Of a stable loop whose eigenvalues are known, the largest first.
+    fn of(parts: &LoopParts, poles: &[Complex<f64>]) -> Result<Self, AssessmentError> {
+        let at = |channel| ChannelMargins::of(&parts.open(channel), poles);
+        Ok(Self {
+            reference: at(Channel::Reference)?,
+            control: at(Channel::Control)?,
+            force: at(Channel::Force)?,
         })
     }
 

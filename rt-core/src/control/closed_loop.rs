@@ -6,6 +6,9 @@ use super::lqg::LqgGains;
 use super::newmark::{LinearPart, NewmarkBlock};
 use super::state_space::RigModel;
 use crate::file::FieldError;
+use crate::model::interaction_mass::{
+    ForceUse, InteractionMass, MassCoupling, MassForm, WireForce,
+};
 use crate::model::pantograph::Pantograph;
 use crate::signal::filter::Sos;
 use nalgebra::{DMatrix, DVector, SVector, Vector3};
@@ -28,7 +31,7 @@ pub struct LoopParts {
     pub rig: RigModel,
     /// Regulator and observer; `None` runs the rig without.
     pub gains: Option<LqgGains>,
-    /// Wire height in m by the force on it in N at a fixed place: z_c⁺ = cᵀ(A x + b F_i).
+    /// Wire height in m by the force on it in N: z_c⁺ = cᵀ(A x + b F_i).
     /// `None` holds the wire.
     pub wire: Option<LinearPart>,
     /// Head height by motor position, from [`pantograph_on_pad`].
@@ -39,6 +42,8 @@ pub struct LoopParts {
     pub force_filter: Option<Sos>,
     /// Steps by which the reference comes later than the one step that the rig model has.
     pub extra_delay_steps: usize,
+    /// How the interaction mass meets the wire.
+    pub mass: MassForm,
 }
 
 /// A lumped pantograph whose head rests on the motor through a pad.
@@ -137,7 +142,7 @@ fn unit(n: usize, i: usize) -> DVector<f64> {
 /// Where each part's states are, and one cycle of the loop.
 struct Step<'a> {
     parts: &'a LoopParts,
-    interaction: NewmarkBlock,
+    interaction: MassCoupling,
     motor: NewmarkBlock,
     places: Places,
     states: usize,
@@ -147,6 +152,7 @@ struct Step<'a> {
 struct Places {
     wire: usize,
     interaction: usize,
+    force_on_wire: usize,
     motor: usize,
     pantograph: usize,
     filter: usize,
@@ -170,6 +176,7 @@ impl<'a> Step<'a> {
         let places = Places {
             wire: place(parts.wire.as_ref().map_or(0, LinearPart::states)),
             interaction: place(3),
+            force_on_wire: place(1),
             motor: place(3),
             pantograph: place(parts.pantograph.states()),
             filter: place(2 * sections),
@@ -180,7 +187,14 @@ impl<'a> Step<'a> {
         };
         Self {
             parts,
-            interaction: NewmarkBlock::new(&parts.rig.interaction, parts.rig.period_s),
+            interaction: MassCoupling {
+                mass: parts.rig.interaction.mass_kg,
+                damping: parts.rig.interaction.damping_ns_per_m,
+                stiffness: parts.rig.interaction.stiffness_n_per_m,
+                pad_stiffness: parts.pad_stiffness_n_per_m,
+                damper: parts.mass.damper,
+                force: ForceUse::Previous,
+            },
             motor: NewmarkBlock::new(&parts.rig.motor, parts.rig.period_s),
             places,
             states,
@@ -202,15 +216,9 @@ impl<'a> Step<'a> {
             }
             _ => value,
         };
-        // Wire under the spring force of the last cycle: F_i = k_i (u_i − z_c).
-        let k_i = self.parts.rig.interaction.stiffness_n_per_m;
-        let (height, next_height) =
-            self.wire(x, &mut next, |height| k_i * (x[interaction] - height));
-        // Interaction mass with the force measured in the last cycle.
+        // Wire and interaction mass, with the force measured in the last cycle.
         let force = through(Channel::Force, x[self.places.measured_force]);
-        let next_interaction = self.interaction.a * three(x, interaction)
-            + self.interaction.b * (next_height + force / k_i);
-        next.rows_mut(interaction, 3).copy_from(&next_interaction);
+        let (height, next_height) = self.wire_and_mass(x, &mut next, force);
         // Motor with the reference of the last cycle, or of an earlier one.
         let own_action = if self.parts.gains.is_some() {
             x[self.places.action]
@@ -227,22 +235,53 @@ impl<'a> Step<'a> {
         (next, arrived)
     }
 
-    /// Moves the wire; its height before and after.
-    fn wire(
+    /// Moves wire and interaction mass; the wire's height before and after.
+    fn wire_and_mass(
         &self,
         x: &DVector<f64>,
         next: &mut DVector<f64>,
-        force: impl Fn(f64) -> f64,
+        contact_force: f64,
     ) -> (f64, f64) {
-        let Some(wire) = &self.parts.wire else {
-            return (0.0, 0.0);
+        let own = self.places.interaction;
+        let in_motion = |height: f64| {
+            InteractionMass::in_motion(
+                self.interaction,
+                self.parts.rig.period_s,
+                [x[own], x[own + 1], x[own + 2]],
+                height,
+                x[self.places.force_on_wire],
+            )
         };
-        let state = x.rows(self.places.wire, wire.states());
-        let height = wire.c.dot(&state);
-        let moved = &wire.a * state + &wire.b * force(height);
-        next.rows_mut(self.places.wire, wire.states())
-            .copy_from(&moved);
-        (height, wire.c.dot(&moved))
+        let (mass, height, next_height) = match &self.parts.wire {
+            None => (in_motion(0.0), 0.0, 0.0),
+            Some(wire) => {
+                let state = x.rows(self.places.wire, wire.states());
+                let height = wire.c.dot(&state);
+                let mass = in_motion(height);
+                let mut moved = &wire.a * state;
+                let force = match self.parts.mass.wire_force {
+                    WireForce::Previous => mass.force_on_wire(),
+                    // F = F₀ − S z of the mass, z = z_f + c F of the wire.
+                    WireForce::Implicit => {
+                        let at_zero = mass.force_at(0.0, contact_force);
+                        let stiffness = at_zero - mass.force_at(1.0, contact_force);
+                        (at_zero - stiffness * wire.c.dot(&moved))
+                            / (1.0 + stiffness * wire.c.dot(&wire.b))
+                    }
+                };
+                moved.axpy(force, &wire.b, 1.0);
+                next.rows_mut(self.places.wire, wire.states())
+                    .copy_from(&moved);
+                (mass, height, wire.c.dot(&moved))
+            }
+        };
+        let mut mass = mass;
+        mass.step_measured(next_height, contact_force);
+        for (i, value) in mass.motion().into_iter().enumerate() {
+            next[own + i] = value;
+        }
+        next[self.places.force_on_wire] = mass.force_on_wire();
+        (height, next_height)
     }
 
     /// The reference that reaches the motor now.

@@ -34,6 +34,28 @@ pub enum WireForce {
     Previous,
 }
 
+/// How the interaction mass meets the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MassForm {
+    /// Where its damper is attached.
+    pub damper: DamperForm,
+    /// Which of its forces acts on the wire.
+    pub wire_force: WireForce,
+}
+
+impl MassForm {
+    /// Wire and mass solved together, the damper between them.
+    pub const IMPLICIT: Self = Self {
+        damper: DamperForm::Relative,
+        wire_force: WireForce::Implicit,
+    };
+    /// As in Tur et al. 2024.
+    pub const PRINTED: Self = Self {
+        damper: DamperForm::Grounded,
+        wire_force: WireForce::Previous,
+    };
+}
+
 /// The interaction mass and the pad that touches the pantograph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MassCoupling {
@@ -97,6 +119,28 @@ impl InteractionMass {
             contact_force: force,
             force_on_wire: force,
         }
+    }
+
+    /// In motion [u, u̇, ü], with the height of the wire and the force on it of the step before.
+    pub(crate) fn in_motion(
+        kind: MassCoupling,
+        dt: f64,
+        [u, v, a]: [f64; 3],
+        height: f64,
+        force_on_wire: f64,
+    ) -> Self {
+        Self {
+            u,
+            v,
+            a,
+            force_on_wire,
+            ..Self::new(kind, dt, height, 0.0)
+        }
+    }
+
+    /// [u, u̇, ü].
+    pub(crate) fn motion(&self) -> [f64; 3] {
+        [self.u, self.v, self.a]
     }
 
     /// F_i: what acts on the wire, in N.

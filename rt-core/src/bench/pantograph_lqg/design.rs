@@ -12,7 +12,7 @@ use crate::control::predictive::{
     PreparedPredictive,
 };
 use crate::control::state_space::Plant;
-use crate::model::interaction_mass::{ForceUse, MassCoupling, WireForce};
+use crate::model::interaction_mass::{ForceUse, MassCoupling, MassForm, WireForce};
 use crate::model::moving_string::MovingString;
 use crate::model::pantograph::Pantograph;
 use crate::param::ParamSet;
@@ -96,6 +96,10 @@ impl PantographDesigner {
                 cutoff_hz: config.force_filter_hz,
             },
             extra_delay_steps: (config.reference_delay_s / period_s).round() as usize,
+            mass: MassForm {
+                damper: config.damper,
+                wire_force: config.wire_force,
+            },
         };
         let rig = config.rig_model(period_s);
         Ok(Self {

@@ -7,10 +7,10 @@ use crate::control::assessment::{
     AssessmentError, ChannelMargins, MOST_DELAY_STEPS, Verdict, Wire, smallest_disk,
 };
 use crate::control::newmark::LinearPart;
-use crate::control::spectrum::spectral_radius;
+use crate::control::spectrum::eigenvalues;
 use crate::file::{FieldError, FileContent, require_within};
 use crate::model::pantograph::Pantograph;
-use nalgebra::{DMatrix, DVector};
+use nalgebra::{Complex, DMatrix, DVector};
 
 /// What the controller really meets, beside what its design assumes.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,9 +94,11 @@ impl PreparedPredictive {
         design: &PredictiveDesign,
     ) -> Result<PredictiveAssessment, AssessmentError> {
         let whole = self.closed(design)?;
-        let rho_loop = spectral_radius(&whole.open(PredictiveChannel::Reference).closed(1.0));
+        let closed = whole.open(PredictiveChannel::Reference).closed(1.0);
+        let poles = eigenvalues(&closed).ok_or(AssessmentError::Eigenvalues)?;
+        let rho_loop = poles.first().map_or(0.0, |z| z.norm());
         let margins = if rho_loop < 1.0 {
-            PredictiveMargins::of(&whole)?
+            Some(PredictiveMargins::of(&whole, &poles)?)
         } else {
             None
         };
@@ -120,18 +122,12 @@ pub struct PredictiveMargins {
 }
 
 impl PredictiveMargins {
-    fn of(whole: &PredictiveLoop) -> Result<Option<Self>, AssessmentError> {
-        let at = |channel| ChannelMargins::of(&whole.open(channel));
-        let reference = at(PredictiveChannel::Reference)?;
-        let force = at(PredictiveChannel::Force)?;
-        let position = at(PredictiveChannel::Position)?;
-        Ok(match (reference, force, position) {
-            (Some(reference), Some(force), Some(position)) => Some(Self {
-                reference,
-                force,
-                position,
-            }),
-            _ => None,
+    fn of(whole: &PredictiveLoop, poles: &[Complex<f64>]) -> Result<Self, AssessmentError> {
+        let at = |channel| ChannelMargins::of(&whole.open(channel), poles);
+        Ok(Self {
+            reference: at(PredictiveChannel::Reference)?,
+            force: at(PredictiveChannel::Force)?,
+            position: at(PredictiveChannel::Position)?,
         })
     }
 
