@@ -68,6 +68,8 @@ pub struct BandDeviation {
     pub band: Band,
     /// σ after the band's Butterworth filter, forward and backward.
     pub by_filter: f64,
+    /// Known samples missing in `by_filter`: their stretch between gaps is too short for the filter.
+    pub dropped: usize,
     /// √∫S df over the band, sharp edges.
     pub by_spectrum: f64,
     /// √∫S |H|⁴ df with the response H of the filter.
@@ -90,6 +92,7 @@ pub fn band_deviation(
     Ok(BandDeviation {
         band,
         by_filter,
+        dropped: filtered.dropped,
         by_spectrum: spectra.mean_square(band)?.sqrt(),
         spectrum_through_filter: spectra
             .average(|d| d.weighted_power(|f| sos.response(f).norm_sqr().powi(2)))

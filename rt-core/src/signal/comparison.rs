@@ -49,6 +49,9 @@ pub struct BandError {
     /// Root mean square of the difference after the band's filter, forward and backward. It is the
     /// difference that is filtered: the ends of two records of unequal length would show otherwise.
     pub by_filter_percent: f64,
+    /// Samples that are compared but missing in `by_filter_percent`: their stretch between gaps is
+    /// too short for the filter.
+    pub dropped: usize,
     /// √∫S df of the difference over the band. Squares of bands that touch add up, and those of all
     /// frequencies to the square of `error_percent`.
     pub by_spectrum_percent: f64,
@@ -78,7 +81,8 @@ pub struct Comparison {
     pub bands: Vec<BandError>,
 }
 
-/// Compares a record with a reference of ascending places; the reference is resampled onto the record's places.
+/// Compares a record with a reference, whose places must ascend; it is resampled onto the record's
+/// places.
 pub fn compare(
     record: &Series,
     reference: &Series,
@@ -143,14 +147,15 @@ pub fn compare(
         let sos = band.filter(settings.order, record.sample_rate_hz)?;
         let filtered = in_range(&zero_phase_known(&sos, &everywhere)?.values);
         let known = filtered.iter().filter(|d| d.is_finite());
-        let (count, squares) = known.fold((0, 0.0), |(n, sum), d| (n + 1, sum + d * d));
+        let (count, squares) = known.fold((0_usize, 0.0), |(n, sum), d| (n + 1, sum + d * d));
         if count == 0 {
             return Err(too_few(0));
         }
-        let by_filter = squares / f64::from(count);
+        let by_filter = squares / count as f64;
         Ok(BandError {
             band: *band,
             by_filter_percent: share_of_mean_percent(by_filter, reference_mean)?,
+            dropped: ours.len() - count,
             by_spectrum_percent: share_of_mean_percent(
                 spectra.mean_square(*band)?,
                 reference_mean,
@@ -174,7 +179,7 @@ pub fn compare(
     })
 }
 
-/// Compares several records with the same reference; an error says nothing about the others.
+/// Compares several records with the same reference; each has its own result or error.
 pub fn compare_each(
     records: &[Series],
     reference: &Series,
@@ -182,4 +187,67 @@ pub fn compare_each(
 ) -> Vec<Result<Comparison, AnalysisError>> {
     let compare = |record| compare(record, reference, settings);
     records.iter().map(compare).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series<'a>(places_m: &'a [f64], forces: &'a [f64]) -> Series<'a> {
+        Series {
+            places_m,
+            forces,
+            sample_rate_hz: 500.0,
+        }
+    }
+
+    #[test]
+    fn only_the_range_counts_in_every_measure() {
+        // 5 N too much from 100 m to 300 m, 60 N too much from 340 m on; the mean is 100 N.
+        let places: Vec<f64> = (0..2000).map(|i| 0.2 * f64::from(i)).collect();
+        let reference = vec![100.0; 2000];
+        let forces: Vec<f64> = places
+            .iter()
+            .map(|x| if *x < 340.0 { 105.0 } else { 160.0 })
+            .collect();
+        let settings = ComparisonSettings {
+            range_m: Some((100.0, 300.0)),
+            ..ComparisonSettings::default()
+        };
+        let (record, reference) = (series(&places, &forces), series(&places, &reference));
+        let found = compare(&record, &reference, &settings).unwrap();
+        assert!((found.error_percent - 5.0).abs() < 1e-12);
+        assert_eq!(found.resampling_percent, 0.0);
+        for band in found.bands {
+            // A lasting difference lies at 0 Hz.
+            let expected = if band.band.low_hz == 0.0 { 5.0 } else { 0.0 };
+            // The step is 200 samples, 0.4 s, behind the range: e^{−0.4 s · 2π · 5 Hz · sin(π/8)}
+            // of 55 N is left of it in the slowest filter, and less than half of that in the mean.
+            assert!((band.by_filter_percent - expected).abs() < 0.25, "{band:?}");
+            assert!(
+                (band.by_spectrum_percent - expected).abs() < 1e-9,
+                "{band:?}"
+            );
+            assert_eq!(band.dropped, 0);
+        }
+    }
+
+    #[test]
+    fn stretches_too_short_for_the_filter_are_counted() {
+        let places: Vec<f64> = (0..400).map(f64::from).collect();
+        let reference = vec![100.0; 400];
+        let mut forces = vec![103.0; 400];
+        forces[200] = f64::NAN;
+        forces[206] = f64::NAN;
+        let settings = ComparisonSettings::default();
+        let (record, reference) = (series(&places, &forces), series(&places, &reference));
+        let found = compare(&record, &reference, &settings).unwrap();
+        assert_eq!((found.compared, found.unknown), (398, 2));
+        assert!(found.bands.iter().all(|b| b.dropped == 5));
+        let settings = ComparisonSettings {
+            range_m: Some((201.0, 205.0)),
+            ..settings
+        };
+        assert!(compare(&record, &reference, &settings).is_err());
+    }
 }
