@@ -143,15 +143,17 @@ mod tests {
 
     #[test]
     fn a_sample_on_an_edge_belongs_to_the_bin_above_it() {
-        // 0.1 · k is no binary number: the division alone would put some one bin too low.
-        let mut h = Histogram::new(0.0, 1.0, 10).unwrap();
-        for i in 0..10 {
+        // 300/70 is no binary number: the division alone rounds 3 of these edges down and 6 of the
+        // values just below an edge up.
+        let mut h = Histogram::new(0.0, 300.0, 70).unwrap();
+        for i in 0..70 {
             h.push(h.edge(i));
+            h.push(h.edge(i + 1).next_down());
         }
-        assert_eq!(h.counts(), [1; 10]);
+        assert_eq!(h.counts(), [2; 70]);
         h.reset();
         assert_eq!(h.known(), 0);
-        assert_eq!(h.density(), [0.0; 10]);
+        assert_eq!(h.density(), [0.0; 70]);
     }
 
     #[test]
