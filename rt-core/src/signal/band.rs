@@ -60,7 +60,7 @@ impl Band {
 /// `by_filter` and `by_spectrum` differ by what the filter's slopes let through or hold back: a
 /// filter run in both directions has half the amplitude at its edges, the integral is sharp. For a
 /// flat spectrum and an order n low-pass their ratio is √((1 − 1/(2n)) (π/2n) / sin(π/2n)), 0.948
-/// for n = 4 and 0.986 for n = 16. `spectrum_through_filter` has the same slopes as `by_filter` and
+/// for n = 4 and 0.985 for n = 16. `spectrum_through_filter` has the same slopes as `by_filter` and
 /// has to agree with it up to the ends of the record.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BandDeviation {
