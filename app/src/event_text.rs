@@ -1,8 +1,8 @@
 //! Events in words, the same in the window and on the command line.
 
 use rt_core::channel::Layout;
-use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::control::predictive::FallBack;
+use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::param::{Applies, ParamSpec};
 
 /// An event in words.
@@ -12,7 +12,10 @@ pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String 
         EventKind::State { from, to } => format!("{} → {}", from.name(), to.name()),
         EventKind::ParamApplied { index, value } => {
             let (label, unit) = param(index);
-            match params.get(index).and_then(|p| p.choices.get(value as usize)) {
+            match params
+                .get(index)
+                .and_then(|p| p.choices.get(value as usize))
+            {
                 Some(choice) => format!("{label} = {choice} applied"),
                 None => format!("{label} = {value} {unit} applied"),
             }
@@ -23,7 +26,10 @@ pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String 
         }
         EventKind::ParamRefused { index, value } => match params.get(index) {
             Some(p) if p.applies == Applies::ByDesign => {
-                format!("{} = {value} refused: it needs gains designed for it", p.label)
+                format!(
+                    "{} = {value} refused: it needs gains designed for it",
+                    p.label
+                )
             }
             Some(p) => format!(
                 "{} = {value} {} refused: allowed are {} to {}",
@@ -32,9 +38,9 @@ pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String 
             None => format!("parameter {index} = {value} refused: there is no such parameter"),
         },
         EventKind::Retuned(approval) => {
-            let margin = approval
-                .least_disk
-                .map_or_else(String::new, |disk| format!(", smallest disk margin {disk:.3}"));
+            let margin = approval.least_disk.map_or_else(String::new, |disk| {
+                format!(", smallest disk margin {disk:.3}")
+            });
             let insisted = if approval.is_override {
                 "; insisted on against the verdict"
             } else {

@@ -87,7 +87,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 force: 150.0 + 60.0 * (0.05 * k as f64).sin(),
                 motor_position: reference,
                 reference,
-                way: even_way(place(k), 0.16, |place| ((place - 130.0) / 50.0).clamp(0.0, 1.0)),
+                way: even_way(place(k), 0.16, |place| {
+                    ((place - 130.0) / 50.0).clamp(0.0, 1.0)
+                }),
             };
             reference = black_box(control.step(wire, &tick)).reference;
         });

@@ -128,9 +128,7 @@ impl Fault {
             | Fault::Limit { column, .. }
             | Fault::Tracking { column, .. }
             | Fault::Step(StepFault::NotFinite { column }) => Some(column),
-            Fault::Rig(_)
-            | Fault::Misses { .. }
-            | Fault::Allocation { .. } => None,
+            Fault::Rig(_) | Fault::Misses { .. } | Fault::Allocation { .. } => None,
         }
     }
 

@@ -200,7 +200,10 @@ impl ParamSet {
 
     /// Sets value and target at once to what a design was made for; refuses what is out of range.
     pub fn take_designed(&mut self, index: usize, value: f64) -> bool {
-        let fits = self.specs.get(index).is_some_and(|s| s.check(value).is_ok());
+        let fits = self
+            .specs
+            .get(index)
+            .is_some_and(|s| s.check(value).is_ok());
         if fits {
             self.targets[index] = value;
             self.values[index] = value;

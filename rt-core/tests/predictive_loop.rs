@@ -15,8 +15,8 @@ mod predictive;
 use predictive::{Bench, Outcome, PERIOD_S, Scene};
 use rt_core::control::predictive::controller::OtherStates;
 use rt_core::control::predictive::{
-    FallBack, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveError,
-    PredictiveRig, PredictiveTuning, Tick, even_way,
+    FallBack, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveError, PredictiveRig,
+    PredictiveTuning, Tick, even_way,
 };
 use rt_core::model::catenary::{
     Filter, FullWire, ModalBasis, ModalOptions, ModalWire, Series, WireModel,

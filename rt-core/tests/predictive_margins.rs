@@ -12,9 +12,8 @@ use nalgebra::{DMatrix, DVector};
 use rt_core::control::assessment::{Verdict, Wire};
 use rt_core::control::newmark::LinearPart;
 use rt_core::control::predictive::{
-    Predictive, PredictiveAssessment, PredictiveChannel, PredictiveDesign,
-    PredictiveMargins, PredictiveRig, PredictiveSurroundings, PredictiveTuning, PreparedPredictive,
-    Tick, even_way,
+    Predictive, PredictiveAssessment, PredictiveChannel, PredictiveDesign, PredictiveMargins,
+    PredictiveRig, PredictiveSurroundings, PredictiveTuning, PreparedPredictive, Tick, even_way,
 };
 use rt_core::file::load;
 use rt_core::model::catenary::WireModel;

@@ -208,8 +208,11 @@ impl Changes {
             let Some(change) = self.waiting.pop_front() else {
                 return;
             };
-            let values: Vec<(&str, f64)> =
-                change.params.iter().map(|(id, v)| (id.as_str(), *v)).collect();
+            let values: Vec<(&str, f64)> = change
+                .params
+                .iter()
+                .map(|(id, v)| (id.as_str(), *v))
+                .collect();
             let outcome = tuning::change(
                 user,
                 self.designer.as_deref(),

@@ -6,10 +6,10 @@ mod source;
 pub use source::{Source, Sweep};
 
 use super::{Bench, BenchSpec, BuildError, Progress, StepFault};
-use crate::signal::ease::smooth_step;
 use crate::channel::{ChannelSpec, Frame};
 use crate::file::{FieldError, require_within};
 use crate::param::{Applies, ParamSet, ParamSpec, Scale};
+use crate::signal::ease::smooth_step;
 use serde::Deserialize;
 use source::Player;
 use std::path::Path;

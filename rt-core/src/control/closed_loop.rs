@@ -152,7 +152,6 @@ struct Step<'a> {
 struct Places {
     wire: usize,
     interaction: usize,
-    force_on_wire: usize,
     motor: usize,
     pantograph: usize,
     filter: usize,
@@ -160,6 +159,7 @@ struct Places {
     references: usize,
     action: usize,
     estimate: usize,
+    force_on_wire: usize,
 }
 
 impl<'a> Step<'a> {
@@ -176,7 +176,6 @@ impl<'a> Step<'a> {
         let places = Places {
             wire: place(parts.wire.as_ref().map_or(0, LinearPart::states)),
             interaction: place(3),
-            force_on_wire: place(1),
             motor: place(3),
             pantograph: place(parts.pantograph.states()),
             filter: place(2 * sections),
@@ -184,6 +183,7 @@ impl<'a> Step<'a> {
             references: place(parts.extra_delay_steps),
             action: place(usize::from(parts.gains.is_some())),
             estimate: place(parts.gains.as_ref().map_or(0, |gains| gains.kalman.states)),
+            force_on_wire: place(1),
         };
         Self {
             parts,

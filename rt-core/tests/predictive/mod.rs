@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use rt_core::control::predictive::{
-    Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning,
-    Tick, TickResult, even_way,
+    Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning, Tick,
+    TickResult, even_way,
 };
 use rt_core::file::load;
 use rt_core::model::catenary::simulate::RAMP_M;

@@ -282,12 +282,7 @@ impl Controllers {
 
 impl Watched {
     /// Asks the monitor, unless a cycle was missed shortly before or another controller has a part.
-    fn watch(
-        &mut self,
-        found: &TickResult,
-        after_overrun: bool,
-        alone: bool,
-    ) -> Option<FallBack> {
+    fn watch(&mut self, found: &TickResult, after_overrun: bool, alone: bool) -> Option<FallBack> {
         if after_overrun {
             self.grace = GRACE_CYCLES;
         }

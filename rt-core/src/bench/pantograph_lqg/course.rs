@@ -1,9 +1,9 @@
 //! Where the train is: place along the section, how much of the force reaches the wire there, and the
 //! joint between one section and the next.
 
-use crate::signal::ease::smooth_step;
 use crate::control::predictive::{Way, WayPoint};
 use crate::model::catenary::simulate::RAMP_M;
+use crate::signal::ease::smooth_step;
 
 /// How long a difference of heights at a joint is bled off, in s.
 const JOINT_BLEED_S: f64 = 0.5;

@@ -3,9 +3,7 @@
 use super::config::PantographLqgConfig;
 use super::{PARAMS, param};
 use crate::bench::{BuildError, Content, Designer, Prospect};
-use crate::control::assessment::{
-    ForceFilter, LoopMargins, Prepared, Surroundings, Tuning, Wire,
-};
+use crate::control::assessment::{ForceFilter, LoopMargins, Prepared, Surroundings, Tuning, Wire};
 use crate::control::lqg::LqgGains;
 use crate::control::predictive::{
     PredictiveDesign, PredictiveMargins, PredictiveSurroundings, PredictiveTuning,
@@ -153,10 +151,7 @@ impl PantographDesigner {
         Ok(Design {
             lqg: LqgDesign {
                 coupling: self.coupling(&tuning),
-                plant: tuning
-                    .applied_to(rig)
-                    .plant()
-                    .map_err(|e| e.to_string())?,
+                plant: tuning.applied_to(rig).plant().map_err(|e| e.to_string())?,
                 gains: tuning.gains(rig).map_err(|e| e.to_string())?,
                 wire_force: self.config.wire_force,
                 action_limit_m: self.config.action_limit_m,
