@@ -22,13 +22,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let held = Prepared::new(&rig, &surroundings(Wire::Held))?;
     let wire = Wire::String(MovingString::HIGH_SPEED_300);
     let string = Prepared::new(&rig, &surroundings(wire.clone()))?;
-    let gains = best(50, || {
+    let gains = best(2000, || {
         let _ = black_box(black_box(&tuning).gains(&rig));
     });
-    let judged_held = best(20, || {
+    let judged_held = best(500, || {
         let _ = black_box(held.assess(black_box(&tuning)));
     });
-    let judged_string = best(10, || {
+    let judged_string = best(200, || {
         let _ = black_box(string.assess(black_box(&tuning)));
     });
     println!("gains of regulator and observer      {gains:>10.3} ms");

@@ -121,7 +121,7 @@ def best(call, times):
     return 1e3 * min(found)
 
 
-print(best(gains, 50), best(channels, 20), best(shared, 20), best(roots, 50), len(z))
+print(best(gains, 200), best(channels, 30), best(shared, 50), best(roots, 100), len(z))
 print(*gains()[0][0], np.max(np.abs(poles)))
 for way in [channels, shared, roots]:
     print(*way()[0])

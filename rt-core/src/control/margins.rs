@@ -112,8 +112,7 @@ struct Sensitivity<'a> {
 impl Sensitivity<'_> {
     fn at(&self, angle: f64) -> Sample {
         let z = Complex::from_polar(1.0, angle);
-        let product = |of: &[Complex<f64>]| of.iter().map(|p| z - p).product::<Complex<f64>>();
-        let s = product(self.zeros) / product(self.poles) * self.gain;
+        let s = product(z, self.zeros) / product(z, self.poles) * self.gain;
         Sample { angle, s }
     }
 
@@ -131,6 +130,17 @@ impl Sensitivity<'_> {
         samples.push(self.at(PI));
         samples
     }
+}
+
+/// Π (z − root) in four partial products, so that multiplications need not wait for each other.
+fn product(z: Complex<f64>, roots: &[Complex<f64>]) -> Complex<f64> {
+    let mut partial = [Complex::from(1.0); 4];
+    for four in roots.chunks(partial.len()) {
+        for (partial, root) in partial.iter_mut().zip(four) {
+            *partial *= z - root;
+        }
+    }
+    partial.iter().product()
 }
 
 /// α = 2 / max|2S − 1| and the angle at which it is taken on.

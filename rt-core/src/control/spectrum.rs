@@ -131,30 +131,31 @@ mod tests {
     #[test]
     fn a_chain_of_parts_has_the_eigenvalues_of_its_parts() {
         let (s, c) = 0.4_f64.sin_cos();
-        // States 0 and 3 turn, 1 and 4 turn the other way at half the size, 2 is alone.
+        // States 2 and 4 turn, 1 and 3 turn at half the size, 0 is alone.
         let mut m = DMatrix::zeros(5, 5);
-        for (i, j, size) in [(0, 3, 0.9), (4, 1, 0.45)] {
+        for (i, j, size) in [(2, 4, 0.9), (3, 1, 0.45)] {
             m[(i, i)] = size * c;
             m[(j, j)] = size * c;
             m[(i, j)] = -size * s;
             m[(j, i)] = size * s;
         }
-        m[(2, 2)] = 0.1;
-        // 0 → 4 → 2.
-        m[(4, 0)] = 7.0;
-        m[(2, 4)] = -3.0;
+        m[(0, 0)] = 0.1;
+        // 2 → 3 → 0, and 4 → 0.
+        m[(3, 2)] = 7.0;
+        m[(0, 3)] = -3.0;
+        m[(0, 4)] = 5.0;
         let mut parts = Parts::of(&m);
         for part in &mut parts {
             part.sort_unstable();
         }
         parts.sort();
-        assert_eq!(parts, [vec![0, 3], vec![1, 4], vec![2]]);
+        assert_eq!(parts, [vec![0], vec![1, 3], vec![2, 4]]);
         let sizes: Vec<f64> = eigenvalues(&m).unwrap().iter().map(|z| z.norm()).collect();
         for (found, expected) in sizes.iter().zip([0.9, 0.9, 0.45, 0.45, 0.1]) {
             assert!((found - expected).abs() < 1e-15, "{sizes:?}");
         }
         // The way back makes one part of them all.
-        m[(3, 2)] = 1.0;
+        m[(4, 0)] = 1.0;
         assert_eq!(Parts::of(&m).len(), 1);
     }
 }

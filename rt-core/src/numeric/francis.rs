@@ -141,7 +141,7 @@ impl Rows {
     /// Sum and product of the two shifts: the eigenvalues of the last two rows.
     fn shifts(&self, end: usize, step: usize) -> (f64, f64) {
         let (p, q) = (end - 2, end - 1);
-        if step % UNUSUAL_SHIFT_EVERY == 0 {
+        if step.is_multiple_of(UNUSUAL_SHIFT_EVERY) {
             let size = self.at(q, p).abs() + self.at(p, p - 1).abs();
             return (1.5 * size, size * size);
         }
