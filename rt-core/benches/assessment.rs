@@ -199,5 +199,6 @@ fn surroundings(wire: Wire) -> Surroundings {
         force_filter: ForceFilter::FirstOrder { cutoff_hz: 100.0 },
         extra_delay_steps: 0,
         mass: MassForm::PRINTED,
+        exact_rig: None,
     }
 }

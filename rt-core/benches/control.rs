@@ -38,6 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         force_filter: Some(low_pass(1, 100.0, 500.0)?),
         extra_delay_steps: 0,
         mass: MassForm::PRINTED,
+        exact_rig: None,
     };
     let a = DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]);
     let b = DVector::from_column_slice(plant.b_u.as_slice());

@@ -92,7 +92,7 @@ fn solving_filtering_controlling_and_live_analysis_do_not_allocate() {
     let in_a_cycle = allocations(|| {
         statistics.push(filter.step(100.0));
         black_box(statistics.statistics());
-        lqg.set_gains(gains);
+        lqg.blend_gains(gains);
         black_box(lqg.step(1e-3, [1e-3, 0.0]));
         lqg.reset(0.0);
         filter.settle(1.0);

@@ -228,6 +228,7 @@ fn parts(wire: Option<LinearPart>, gains: Option<LqgGains>) -> LoopParts {
         force_filter: Some(low_pass(1, 100.0, 500.0).expect("a filter")),
         extra_delay_steps: 0,
         mass: MassForm::PRINTED,
+        exact_rig: None,
     }
 }
 

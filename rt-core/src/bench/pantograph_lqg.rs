@@ -48,8 +48,9 @@ const ERROR_GROWTH: usize = 13;
 const ERROR_AHEAD: usize = 14;
 const INTERFACE_POWER: usize = 15;
 const INNOVATION: usize = 16;
-const PREDICTIVE_PART: usize = 17;
-const REFERENCE: usize = 18;
+const CONTROLLER: usize = 17;
+const ERROR_NEXT: usize = 18;
+const REFERENCE: usize = 19;
 
 /// Places of the parameters.
 mod param {
@@ -197,13 +198,30 @@ pub static SPEC: BenchSpec = BenchSpec {
         ChannelSpec::computed("error_ahead", "Tracking error if it grows on", "m"),
         ChannelSpec::computed("interface_power", "Power error of the interface", "W"),
         ChannelSpec::computed("innovation", "Innovation of the predictive observer", ""),
-        ChannelSpec::computed("predictive_part", "Part of the predictive controller", ""),
+        ChannelSpec::computed(
+            "controller",
+            "Controller in charge (0 LQG, 1 predictive)",
+            "",
+        ),
+        ChannelSpec::computed(
+            "error_next",
+            "Tracking error expected in the next cycle",
+            "m",
+        ),
         ChannelSpec::command("motor_reference", "Motor reference", "m"),
     ],
     params: &PARAMS,
     limits: &[
         LimitSpec {
             channel: "tracking_error",
+            low: -5e-3,
+            high: 5e-3,
+            for_cycles: 1,
+            action: Action::Retreat,
+        },
+        // Trips a fast divergence one cycle before the error is there.
+        LimitSpec {
+            channel: "error_next",
             low: -5e-3,
             high: 5e-3,
             for_cycles: 1,
@@ -265,6 +283,9 @@ pub struct PantographLqgBench {
     phase: Phase,
     approach_ticks: u64,
     last_seq: u64,
+    /// Of the wire at the contact, in m and m/s.
+    wire_height: f64,
+    wire_speed: f64,
     dt: f64,
 }
 
@@ -293,6 +314,8 @@ impl PantographLqgBench {
             phase: Phase::Section,
             approach_ticks: (config.approach_s / dt).round().max(1.0) as u64,
             last_seq: 0,
+            wire_height: 0.0,
+            wire_speed: 0.0,
             watch: Watch::new(dt).map_err(|e| BuildError::Other(e.to_string()))?,
             wire,
             course,
@@ -326,7 +349,7 @@ impl PantographLqgBench {
         frame.values[ACTION] = 0.0;
         frame.values[SLACK] = 0.0;
         frame.values[INNOVATION] = 0.0;
-        frame.values[PREDICTIVE_PART] = 0.0;
+        frame.values[CONTROLLER] = self.controllers.in_charge().part();
         // Nothing is fed back yet: there is no interface whose power could be wrong.
         self.watch(frame, None);
         if ticks >= self.approach_ticks {
@@ -348,6 +371,7 @@ impl PantographLqgBench {
         frame.values[ACCELERATION] = seen.acceleration;
         frame.values[ERROR_GROWTH] = seen.error_growth;
         frame.values[ERROR_AHEAD] = seen.error_ahead;
+        frame.values[ERROR_NEXT] = seen.error_next;
         frame.values[INTERFACE_POWER] = seen.interface_power;
     }
 
@@ -365,6 +389,8 @@ impl PantographLqgBench {
         let found = self.controllers.step(self.wire.as_mut(), &cycle);
         frame.values[REFERENCE] = found.reference;
         frame.values[PLACE] = here.place;
+        self.wire_speed = (found.wire_height - self.wire_height) / self.dt;
+        self.wire_height = found.wire_height;
         frame.values[WIRE_HEIGHT] = found.wire_height;
         frame.values[WIRE_RISE] = self.wire.rise(here.place);
         frame.values[MASS_HEIGHT] = found.target;
@@ -372,7 +398,7 @@ impl PantographLqgBench {
         frame.values[ACTION] = found.action;
         frame.values[SLACK] = self.wire.slack_droppers() as f64;
         frame.values[INNOVATION] = found.innovation;
-        frame.values[PREDICTIVE_PART] = found.predictive_part;
+        frame.values[CONTROLLER] = found.in_charge.part();
         // The paper's error: what is to be followed against the motor.
         frame.values[TRACKING] = found.target - frame.values[POSITION];
         self.watch(frame, Some((found.wire_height, found.force)));
@@ -384,7 +410,7 @@ impl PantographLqgBench {
         }
         // The wire of the next section rests; what is left of the old one's motion is bled off.
         self.wire.reset();
-        self.course.next_section(found.wire_height);
+        self.course.next_section(found.wire_height, self.wire_speed);
         Progress::Running
     }
 }

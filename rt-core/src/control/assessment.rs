@@ -6,6 +6,7 @@ use super::lqg::LqgGains;
 use super::lqr::{Lqr, LqrWeights};
 use super::margins::{MarginError, margins_with_poles};
 use super::newmark::LinearPart;
+use super::predictive::{LinearRig, PredictiveRig};
 use super::riccati::RiccatiError;
 use super::spectrum::eigenvalues;
 use super::state_space::{Plant, RigModel, STATES};
@@ -175,6 +176,9 @@ pub struct Surroundings {
     pub extra_delay_steps: usize,
     /// How the interaction mass meets the wire.
     pub mass: MassForm,
+    /// The rig as it runs, in place of pad, force filter and the model's motor: held references, exact
+    /// motion, delays of its own.
+    pub exact_rig: Option<PredictiveRig>,
 }
 
 /// Surroundings turned into linear parts once, for many tunings of a rig.
@@ -187,6 +191,7 @@ pub struct Prepared {
     force_filter: Option<Sos>,
     extra_delay_steps: usize,
     mass: MassForm,
+    exact_rig: Option<LinearRig>,
 }
 
 /// The longest extra delay, in cycles.
@@ -216,6 +221,10 @@ impl Prepared {
             }
             ForceFilter::Sections(sections) => Some(sections.clone()),
         };
+        let exact_rig = surroundings.exact_rig.map(|real| {
+            real.check()?;
+            Ok::<_, FieldError>(LinearRig::new(&real, pantograph))
+        });
         Ok(Self {
             rig: *rig,
             wire,
@@ -224,6 +233,7 @@ impl Prepared {
             force_filter,
             extra_delay_steps: surroundings.extra_delay_steps,
             mass: surroundings.mass,
+            exact_rig: exact_rig.transpose().map_err(|e| e.within("exact_rig"))?,
         })
     }
 
@@ -243,6 +253,7 @@ impl Prepared {
             force_filter: self.force_filter.clone(),
             extra_delay_steps: self.extra_delay_steps,
             mass: self.mass,
+            exact_rig: self.exact_rig.clone(),
         }
     }
 

@@ -4,6 +4,7 @@
 use super::kalman::OBSERVED;
 use super::lqg::LqgGains;
 use super::newmark::{LinearPart, NewmarkBlock};
+use super::predictive::LinearRig;
 use super::state_space::RigModel;
 use crate::file::FieldError;
 use crate::model::interaction_mass::{
@@ -44,6 +45,9 @@ pub struct LoopParts {
     pub extra_delay_steps: usize,
     /// How the interaction mass meets the wire.
     pub mass: MassForm,
+    /// The rig as it runs, exact and with a reference that is held between exchanges, in place of motor,
+    /// pantograph, pad and force filter by Newmark's rule.
+    pub exact_rig: Option<LinearRig>,
 }
 
 /// A lumped pantograph whose head rests on the motor through a pad.
@@ -160,6 +164,9 @@ struct Places {
     action: usize,
     estimate: usize,
     force_on_wire: usize,
+    exact_rig: usize,
+    /// The reference in force, then the one before.
+    sent: usize,
 }
 
 impl<'a> Step<'a> {
@@ -184,6 +191,8 @@ impl<'a> Step<'a> {
             action: place(usize::from(parts.gains.is_some())),
             estimate: place(parts.gains.as_ref().map_or(0, |gains| gains.kalman.states)),
             force_on_wire: place(1),
+            exact_rig: place(parts.exact_rig.as_ref().map_or(0, LinearRig::states)),
+            sent: place(if parts.exact_rig.is_some() { 2 } else { 0 }),
         };
         Self {
             parts,
@@ -216,8 +225,11 @@ impl<'a> Step<'a> {
             }
             _ => value,
         };
+        // The rig as it runs comes first: its force is that of the end of the cycle.
+        let exact = self.exact_rig(x, &mut next);
         // Wire and interaction mass, with the force measured in the last cycle.
-        let force = through(Channel::Force, x[self.places.measured_force]);
+        let measured = exact.map_or(x[self.places.measured_force], |(force, _)| force);
+        let force = through(Channel::Force, measured);
         let (height, next_height) = self.wire_and_mass(x, &mut next, force);
         // Motor with the reference of the last cycle, or of an earlier one.
         let own_action = if self.parts.gains.is_some() {
@@ -228,11 +240,28 @@ impl<'a> Step<'a> {
         let action = through(Channel::Control, own_action);
         let reference = through(Channel::Reference, x[interaction] + action);
         let late = self.delayed(x, &mut next, reference);
-        let next_motor = self.motor.a * three(x, motor) + self.motor.b * late;
-        next.rows_mut(motor, 3).copy_from(&next_motor);
-        self.pantograph_and_force(x, &mut next, next_motor[0]);
-        self.controller(x, &mut next, height, next_height);
+        let next_motor = if let Some((_, position)) = exact {
+            next[self.places.sent] = late;
+            next[self.places.sent + 1] = x[self.places.sent];
+            position
+        } else {
+            let next_motor = self.motor.a * three(x, motor) + self.motor.b * late;
+            next.rows_mut(motor, 3).copy_from(&next_motor);
+            self.pantograph_and_force(x, &mut next, next_motor[0]);
+            next_motor[0]
+        };
+        self.controller(x, &mut next, (height, next_height), next_motor);
         (next, arrived)
+    }
+
+    /// Moves the rig as it runs: the force that is read then, and the motor's position.
+    fn exact_rig(&self, x: &DVector<f64>, next: &mut DVector<f64>) -> Option<(f64, f64)> {
+        let rig = self.parts.exact_rig.as_ref()?;
+        let own = x.rows(self.places.exact_rig, rig.states()).into_owned();
+        let moved = rig.step(&own, x[self.places.sent], x[self.places.sent + 1]);
+        next.rows_mut(self.places.exact_rig, rig.states())
+            .copy_from(&moved);
+        Some((moved[rig.force], moved[0]))
     }
 
     /// Moves wire and interaction mass; the wire's height before and after.
@@ -313,7 +342,13 @@ impl<'a> Step<'a> {
     }
 
     /// u⁺ = −K (x̂ − x_ss z_c − x_f f̂), then the observer's step with it and with what is measured next.
-    fn controller(&self, x: &DVector<f64>, next: &mut DVector<f64>, height: f64, next_height: f64) {
+    fn controller(
+        &self,
+        x: &DVector<f64>,
+        next: &mut DVector<f64>,
+        (height, next_height): (f64, f64),
+        next_motor: f64,
+    ) {
         let Some(LqgGains { lqr, kalman }) = &self.parts.gains else {
             return;
         };
@@ -322,7 +357,7 @@ impl<'a> Step<'a> {
         estimate.rows_mut(0, count).copy_from(&x.rows(place, count));
         let action = lqr.action(&estimate, height);
         kalman.predict(&mut estimate, next_height, action);
-        let positions = [next[self.places.interaction], next[self.places.motor]];
+        let positions = [next[self.places.interaction], next_motor];
         kalman.correct(&mut estimate, positions);
         next[self.places.action] = action;
         next.rows_mut(place, count)

@@ -32,5 +32,5 @@ pub use assessment::{
 };
 pub use controller::{Predictive, Tick, TickResult, Way, WayPoint, even_way};
 pub use design::{PredictiveDesign, PredictiveError, PredictiveRig, PredictiveTuning};
-pub use linear::{PredictiveChannel, PredictiveLoop};
+pub use linear::{LinearRig, PredictiveChannel, PredictiveLoop};
 pub use monitor::{FallBack, Monitor, MonitorLimits};

@@ -2,8 +2,9 @@
 //! paper's LQG on an interaction mass, and the predictive controller.
 //!
 //! Both observe all the time, and there is one wire. Whoever is in charge has the reference and the force
-//! on the wire; a change of charge goes over smoothly. The predictive controller gives way to the LQG by
-//! itself when its model no longer explains what is measured.
+//! on the wire. A change of charge is made at once, so that a mixture of both never has to be stable; the
+//! difference of their references is added and let go smoothly, and both observers know what was sent. The
+//! predictive controller gives way to the LQG by itself when its model no longer explains what is measured.
 
 use super::design::{Design, InCharge, LqgDesign};
 use crate::bench::Adoption;
@@ -14,15 +15,15 @@ use crate::control::state_space::Plant;
 use crate::model::catenary::WireModel;
 use crate::model::catenary::wire::Prediction;
 use crate::model::interaction_mass::{InteractionMass, WireForce};
-use crate::signal::ease::smooth_step;
+use crate::signal::ease::Parting;
 
 /// Cycles after an overrun in which the monitor is not asked: the observer was not there, so its surprise
 /// says nothing about its model.
 const GRACE_CYCLES: u32 = 50;
-/// How long a change of charge takes that a person asked for, in s.
+/// How long the difference that a change of charge makes is let go, in s.
 const HAND_OVER_S: f64 = 0.2;
-/// How long it takes when the predictive controller is not trusted any more, in s.
-const FALL_BACK_S: f64 = 0.04;
+/// The same when the predictive controller is not trusted any more: what it asked for is worth little.
+const FALL_BACK_S: f64 = 0.02;
 /// How long the rest-length offset of another interaction stiffness is bled off, in s.
 const REST_BLEED_S: f64 = 0.5;
 
@@ -58,8 +59,8 @@ pub struct Outcome {
     pub action: f64,
     /// Mean normalised innovation of the predictive controller's observer while it is in charge.
     pub innovation: f64,
-    /// Part that the predictive controller has in the reference, 0 to 1.
-    pub predictive_part: f64,
+    /// Which controller is in charge.
+    pub in_charge: InCharge,
 }
 
 /// The paper's controller with its interaction mass.
@@ -69,8 +70,10 @@ struct LqgController {
     lqg: Lqg,
     /// The action for the reference of this cycle, computed in the cycle before.
     action: f64,
-    /// The reference asked for in the cycle before.
-    asked: f64,
+    /// The reference of the cycle before, as it left the controllers.
+    sent: f64,
+    /// Height of the wire as the mass sees it in this cycle, in m.
+    seen: f64,
     /// How far the wire seems higher than it is after a change of k_i, and how much of that goes in a
     /// cycle.
     rest_offset: f64,
@@ -85,7 +88,8 @@ impl LqgController {
             lqg: Lqg::new(design.gains, design.action_limit_m, dt),
             design,
             action: 0.0,
-            asked: 0.0,
+            sent: 0.0,
+            seen: 0.0,
             rest_offset: 0.0,
             bleed: 0.0,
             dt,
@@ -99,14 +103,19 @@ impl LqgController {
         estimate[BIAS] = force;
         self.lqg.reset_to(estimate);
         (self.action, self.rest_offset) = (0.0, 0.0);
-        self.asked = self.mass.height();
+        self.sent = self.mass.height();
     }
 
     /// The estimate, the mass and the action on its way remain; the force on the wire does not jump.
     fn adopt(&mut self, design: &LqgDesign) {
-        self.rest_offset += self.mass.exchange(design.coupling);
-        self.bleed = self.rest_offset.abs() * self.dt / REST_BLEED_S;
-        self.lqg.set_gains(design.gains);
+        if design.coupling == self.design.coupling {
+            self.lqg.blend_gains(design.gains);
+        } else {
+            let raised = self.mass.exchange(design.coupling);
+            self.rest_offset += raised;
+            self.bleed = self.rest_offset.abs() * self.dt / REST_BLEED_S;
+            self.lqg.exchange_gains(design.gains, raised);
+        }
         self.design = *design;
     }
 
@@ -130,16 +139,33 @@ impl LqgController {
         force
     }
 
-    /// Ends a cycle whose wire has reached `height`: (reference, target, action).
-    fn step(&mut self, height: f64, c: &Cycle) -> (f64, f64, f64) {
-        let seen = height + self.rest_offset;
-        self.lqg.note_sent(c.reference - self.asked);
-        self.mass.step_measured(seen, c.force);
-        let action = self.action;
-        self.action = self.lqg.step(seen, [self.mass.height(), c.position]);
-        self.asked = self.mass.height() + action;
-        (self.asked, self.mass.height(), action)
+    /// Goes on in a cycle whose wire has reached `height`.
+    fn step(&mut self, height: f64, c: &Cycle) -> Asked {
+        self.seen = height + self.rest_offset;
+        // What the guard made of the last reference.
+        self.lqg.note_sent(c.reference - self.sent);
+        self.mass.step_measured(self.seen, c.force);
+        self.lqg
+            .observe(self.seen, [self.mass.height(), c.position]);
+        Asked {
+            reference: self.mass.height() + self.action,
+            target: self.mass.height(),
+        }
     }
+
+    /// Ends a cycle in which this reference is sent, whoever asked for it.
+    fn conclude(&mut self, reference: f64) {
+        self.sent = reference;
+        self.lqg
+            .note_sent(reference - (self.mass.height() + self.action));
+        self.action = self.lqg.decide(self.seen);
+    }
+}
+
+/// What a controller asks for.
+struct Asked {
+    reference: f64,
+    target: f64,
 }
 
 /// The predictive controller with what watches over it.
@@ -155,11 +181,10 @@ pub struct Controllers {
     lqg: LqgController,
     watched: Watched,
     in_charge: InCharge,
-    /// How far the change to the predictive controller has come, 0 to 1, and how fast it goes.
-    handed_over: f64,
-    hand_over_step: f64,
+    /// Who was in charge until a moment ago, and how long the difference is let go, in s.
+    left: Option<(InCharge, f64)>,
+    parting: Parting,
     fell_back: Option<FallBack>,
-    dt: f64,
 }
 
 impl Controllers {
@@ -179,10 +204,9 @@ impl Controllers {
                 grace: 0,
             },
             in_charge,
-            handed_over: in_charge.part(),
-            hand_over_step: dt / HAND_OVER_S,
+            left: None,
+            parting: Parting::new(dt),
             fell_back: None,
-            dt,
         }
     }
 
@@ -191,10 +215,16 @@ impl Controllers {
         self.lqg.design.coupling.stiffness
     }
 
+    /// Who is in charge.
+    pub fn in_charge(&self) -> InCharge {
+        self.in_charge
+    }
+
     /// Takes over a rig at rest, the motor where this force puts it above a wire at this height.
     pub fn engage(&mut self, height: f64, force: f64) {
         self.lqg.engage(height, force);
-        self.handed_over = self.in_charge.part();
+        self.left = None;
+        self.parting.end();
         self.fell_back = None;
         let position = height + force / self.interaction_stiffness();
         self.watched.predictive.reset(position, force);
@@ -204,7 +234,7 @@ impl Controllers {
 
     /// Takes over a design; what has to be freed is left in it.
     pub fn adopt(&mut self, design: &mut Design) -> Adoption {
-        if self.lqg.lqg.is_blending() || self.handed_over != self.in_charge.part() {
+        if self.lqg.lqg.is_changing() || self.left.is_some() || self.parting.goes_on() {
             return Adoption::Later;
         }
         let own = &mut self.watched.predictive;
@@ -224,73 +254,90 @@ impl Controllers {
     }
 
     fn hand_over(&mut self, to: InCharge, seconds: f64) {
-        self.in_charge = to;
-        self.hand_over_step = self.dt / seconds;
+        self.left = Some((std::mem::replace(&mut self.in_charge, to), seconds));
         self.watched.monitor.reset();
     }
 
     /// One cycle.
     pub fn step(&mut self, wire: &mut dyn WireModel, c: &Cycle) -> Outcome {
-        let wanted = self.in_charge.part();
-        let to_go = wanted - self.handed_over;
-        self.handed_over += to_go.clamp(-self.hand_over_step, self.hand_over_step);
-        let part = smooth_step(self.handed_over);
-
-        let watched = &mut self.watched;
-        let observed = watched.predictive.observe(c.position, c.force);
         let here = c.way[0];
+        let observed = self.watched.predictive.observe(c.position, c.force);
         let ahead = wire.predict(here.place);
         let interaction = self.lqg.force_on_wire(wire, ahead, c);
-        let force = interaction + part * (observed - interaction);
-        let height = wire.respond(here.share * force) + here.offset;
+        let force = match self.in_charge {
+            InCharge::Lqg => interaction,
+            InCharge::Predictive => observed,
+        };
+        let wire_height = wire.respond(here.share * force) + here.offset;
         wire.commit();
 
-        let (reference, target, action) = self.lqg.step(height, c);
-        let mut outcome = Outcome {
+        let by_lqg = self.lqg.step(wire_height, c);
+        // In the cycle of a change of charge both are asked, to know the difference.
+        let left = self.left.take();
+        let takes_part = |who| self.in_charge == who || left.is_some_and(|(left, _)| left == who);
+        let by_predictive = if takes_part(InCharge::Predictive) {
+            Some(self.watched.plan(wire, wire_height, c))
+        } else {
+            self.watched.predictive.follow(c.reference);
+            None
+        };
+        let asked = by_predictive.map_or(by_lqg.reference, |p| p.reference);
+        let (reference, target) = match (self.in_charge, by_predictive) {
+            (InCharge::Predictive, Some(found)) => (found.reference, found.target),
+            _ => (by_lqg.reference, by_lqg.target),
+        };
+        if let Some((left, seconds)) = left {
+            let before = match left {
+                InCharge::Lqg => by_lqg.reference,
+                InCharge::Predictive => asked,
+            };
+            self.parting.begin(before - reference, seconds);
+        }
+        let reference = reference + self.parting.step();
+        self.lqg.conclude(reference);
+        let innovation = self.watched.monitor.mean_innovation();
+        self.watch(by_predictive.as_ref(), c.after_overrun);
+        Outcome {
             reference,
             target,
-            wire_height: height,
+            wire_height,
             force,
-            action,
-            innovation: 0.0,
-            predictive_part: part,
-        };
-        if part == 0.0 {
-            watched.predictive.follow(c.reference);
-            return outcome;
+            action: reference - target,
+            innovation,
+            in_charge: self.in_charge,
         }
+    }
+
+    /// Asks the monitor of the predictive controller, unless a cycle was missed shortly before or a change
+    /// of charge has not yet died away.
+    fn watch(&mut self, found: Option<&TickResult>, after_overrun: bool) {
+        let watched = &mut self.watched;
+        if after_overrun {
+            watched.grace = GRACE_CYCLES;
+        }
+        let trusted = watched.grace > 0 || self.parting.goes_on();
+        watched.grace = watched.grace.saturating_sub(1);
+        if trusted {
+            watched.monitor.reset();
+            return;
+        }
+        if let (InCharge::Predictive, Some(found)) = (self.in_charge, found)
+            && let Some(cause) = watched.monitor.watch(found)
+        {
+            self.fell_back = Some(cause);
+            self.hand_over(InCharge::Lqg, FALL_BACK_S);
+        }
+    }
+}
+
+impl Watched {
+    fn plan(&mut self, wire: &mut dyn WireModel, wire_height: f64, c: &Cycle) -> TickResult {
         let tick = Tick {
             force: c.force,
             motor_position: c.position,
             reference: c.reference,
             way: c.way,
         };
-        let found = watched.predictive.plan(wire, &tick, height);
-        outcome.reference += part * (found.reference - reference);
-        outcome.target += part * (found.target - target);
-        outcome.action = outcome.reference - outcome.target;
-        let alone = self.handed_over == 1.0 && wanted == 1.0;
-        let mistrust = watched.watch(&found, c.after_overrun, alone);
-        outcome.innovation = watched.monitor.mean_innovation();
-        if let Some(cause) = mistrust {
-            self.fell_back = Some(cause);
-            self.hand_over(InCharge::Lqg, FALL_BACK_S);
-        }
-        outcome
-    }
-}
-
-impl Watched {
-    /// Asks the monitor, unless a cycle was missed shortly before or another controller has a part.
-    fn watch(&mut self, found: &TickResult, after_overrun: bool, alone: bool) -> Option<FallBack> {
-        if after_overrun {
-            self.grace = GRACE_CYCLES;
-        }
-        if self.grace > 0 || !alone {
-            self.grace = self.grace.saturating_sub(1);
-            self.monitor.reset();
-            return None;
-        }
-        self.monitor.watch(found)
+        self.predictive.plan(wire, &tick, wire_height)
     }
 }

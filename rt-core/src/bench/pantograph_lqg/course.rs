@@ -18,6 +18,7 @@ pub struct Course {
     travelled: f64,
     section: u32,
     offset: f64,
+    offset_speed: f64,
     since_joint_s: f64,
 }
 
@@ -33,6 +34,7 @@ impl Course {
             travelled: 0.0,
             section: 1,
             offset: 0.0,
+            offset_speed: 0.0,
             since_joint_s: 0.0,
         }
     }
@@ -52,6 +54,7 @@ impl Course {
     pub fn begin(&mut self) {
         self.travelled = 0.0;
         self.offset = 0.0;
+        self.offset_speed = 0.0;
         self.since_joint_s = 0.0;
     }
 
@@ -78,11 +81,12 @@ impl Course {
         let travelled = self.travelled + self.speed * seconds;
         let place = (self.from + travelled).min(self.to);
         let left = self.to - place;
-        let bled = smooth_step((self.since_joint_s + seconds) / JOINT_BLEED_S);
+        let since = self.since_joint_s + seconds;
+        let bled = smooth_step(since / JOINT_BLEED_S);
         WayPoint {
             place,
             share: (travelled.min(left) / RAMP_M).clamp(0.0, 1.0),
-            offset: self.offset * (1.0 - bled),
+            offset: (self.offset + self.offset_speed * since) * (1.0 - bled),
         }
     }
 
@@ -91,11 +95,13 @@ impl Course {
         self.section >= self.sections
     }
 
-    /// Begins the next section at the height where the last one ended.
-    pub fn next_section(&mut self, height: f64) {
+    /// Begins the next section at the height in m where the last one ended, and at the speed in m/s that
+    /// the wire had there.
+    pub fn next_section(&mut self, height: f64, speed: f64) {
         self.section += 1;
         self.begin();
         self.offset = height - self.start_height;
+        self.offset_speed = speed;
     }
 }
 
@@ -113,8 +119,11 @@ mod tests {
             last = share;
         }
         assert!(last < 0.01 && !course.is_last_section());
-        course.next_section(0.002);
+        course.next_section(0.002, 0.1);
         assert!((course.start_height() + course.here().offset - 0.002).abs() < 1e-15);
+        course.advance(1e-6);
+        let speed = (course.start_height() + course.here().offset - 0.002) / 1e-6;
+        assert!((speed - 0.1).abs() < 1e-3, "{speed}");
         for _ in 0..250 {
             course.advance(0.002);
         }
@@ -124,7 +133,7 @@ mod tests {
     #[test]
     fn the_way_ahead_is_what_the_train_then_meets() {
         let mut course = Course::new(130.0, 430.0, 100.0, 2, -0.008);
-        course.next_section(0.002);
+        course.next_section(0.002, 0.1);
         for _ in 0..1499 {
             let ahead = course.way(0.002);
             let mut later = Course { ..course };

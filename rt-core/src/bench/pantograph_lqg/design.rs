@@ -93,7 +93,8 @@ impl PantographDesigner {
             force_filter: ForceFilter::FirstOrder {
                 cutoff_hz: config.force_filter_hz,
             },
-            extra_delay_steps: (config.reference_delay_s / period_s).round() as usize,
+            extra_delay_steps: 0,
+            exact_rig: Some(config.predictive_rig(period_s)),
             mass: MassForm {
                 damper: config.damper,
                 wire_force: config.wire_force,

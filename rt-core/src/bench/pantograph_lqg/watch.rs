@@ -46,6 +46,8 @@ pub struct Seen {
     pub error_growth: f64,
     /// a(t) e^{gT}, in m; a(t) if the error does not grow.
     pub error_ahead: f64,
+    /// The tracking error if it changes as much as in the last cycle, in m.
+    pub error_next: f64,
     /// ⟨F_c u̇_m − F_i ż_c⟩, in W.
     pub interface_power: f64,
 }
@@ -56,6 +58,7 @@ pub struct Watch {
     seq: u64,
     position: f64,
     speed: f64,
+    tracking_error: f64,
     wire_height: Option<f64>,
     below_band: CausalFilter,
     within_band: CausalFilter,
@@ -76,6 +79,7 @@ impl Watch {
             seq: 0,
             position: 0.0,
             speed: 0.0,
+            tracking_error: 0.0,
             wire_height: None,
             below_band: CausalFilter::new(low_pass(2, low, 1.0 / dt)?),
             // A slow loop has no such high frequencies.
@@ -90,6 +94,7 @@ impl Watch {
     /// The motor rests at a position; nothing has happened yet.
     pub fn reset(&mut self, seq: u64, position: f64) {
         (self.seq, self.position, self.speed) = (seq, position, 0.0);
+        self.tracking_error = 0.0;
         self.wire_height = None;
         self.below_band.settle(0.0);
         self.within_band.settle(0.0);
@@ -111,7 +116,9 @@ impl Watch {
         let before = std::mem::replace(&mut self.amplitudes[self.oldest], amplitude);
         self.oldest = (self.oldest + 1) % self.amplitudes.len();
         let growth = amplitude.max(NOISE_M) / before.max(NOISE_M);
+        let error_before = std::mem::replace(&mut self.tracking_error, motion.tracking_error);
         Seen {
+            error_next: 2.0 * motion.tracking_error - error_before,
             speed,
             acceleration,
             error_growth: growth.ln() / GROWTH_S,

@@ -33,17 +33,21 @@ pub enum PredictiveChannel {
 
 /// The real rig over a cycle: x⁺ = A x + B₀ s(k) + B₁ s(k−1), s what the motor is sent. The uplift does
 /// not change, so it is no state.
-#[derive(Clone, Debug)]
-pub(super) struct LinearRig {
-    a: DMatrix<f64>,
-    b0: DVector<f64>,
-    b1: DVector<f64>,
+#[derive(Clone, Debug, PartialEq)]
+pub struct LinearRig {
+    /// A; the motor's position is the first state.
+    pub a: DMatrix<f64>,
+    /// B₀.
+    pub b0: DVector<f64>,
+    /// B₁.
+    pub b1: DVector<f64>,
     /// Place of the force that is read.
-    force: usize,
+    pub force: usize,
 }
 
 impl LinearRig {
-    pub(super) fn new(rig: &PredictiveRig, pantograph: &Pantograph) -> Self {
+    /// Exact between the moments at which the reference changes.
+    pub fn new(rig: &PredictiveRig, pantograph: &Pantograph) -> Self {
         let places = rig.places(pantograph);
         let cycle = model::cycle(rig, pantograph, rig.pad_stiffness_n_per_m);
         let (uplift, force) = (places.uplift(), places.read_force());
@@ -55,8 +59,14 @@ impl LinearRig {
         }
     }
 
-    fn states(&self) -> usize {
+    /// Number of states.
+    pub fn states(&self) -> usize {
         self.b0.len()
+    }
+
+    /// A cycle on.
+    pub fn step(&self, x: &DVector<f64>, sent: f64, sent_before: f64) -> DVector<f64> {
+        &self.a * x + &self.b0 * sent + &self.b1 * sent_before
     }
 }
 
