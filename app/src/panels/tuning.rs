@@ -6,11 +6,12 @@ use crate::tuning::Proposal;
 use crate::tuning_history::{Presets, Tuning, TuningHistory, put, tuning_of};
 use crate::units::{fixed_width, shown};
 use eframe::egui::{
-    self, Button, Color32, ComboBox, Grid, RichText, ScrollArea, Slider, SliderClamping, TextEdit,
-    Ui,
+    self, Button, Color32, ComboBox, DragValue, Grid, RichText, ScrollArea, Slider, SliderClamping,
+    TextEdit, Ui,
 };
 use rt_core::bench::{NamedVerdict, Prospect};
 use rt_core::control::assessment::Verdict;
+use rt_core::guard::State;
 use rt_core::param::{Applies, ParamSet, ParamSpec, Scale};
 
 /// What the panel asks of the window.
@@ -155,26 +156,29 @@ impl TuningPanel {
             let unit = shown(spec.unit);
             let mut on_screen = value * unit.factor;
             ui.horizontal(|ui| {
-                let slider = Slider::new(
-                    &mut on_screen,
-                    spec.min * unit.factor..=spec.max * unit.factor,
-                )
-                .logarithmic(spec.scale == Scale::Logarithmic)
-                .clamping(SliderClamping::Always)
-                .max_decimals(6)
-                .suffix(format!(" {}", unit.unit));
-                ui.spacing_mut().slider_width = 110.0;
-                if ui.add(slider).on_hover_text(spec.help).changed() {
-                    value = on_screen / unit.factor;
+                let range = spec.min * unit.factor..=spec.max * unit.factor;
+                let slider = Slider::new(&mut on_screen, range)
+                    .logarithmic(spec.scale == Scale::Logarithmic)
+                    .clamping(SliderClamping::Always)
+                    .show_value(false);
+                ui.spacing_mut().slider_width = 90.0;
+                let slid = ui.add(slider).on_hover_text(spec.help).changed();
+                let number = DragValue::new(&mut on_screen)
+                    .max_decimals(4)
+                    .speed(0.01 * value.abs() * unit.factor)
+                    .suffix(format!(" {}", unit.unit));
+                let typed = ui.add_sized([100.0, 24.0], number).changed();
+                if slid || typed {
+                    let wanted = on_screen / unit.factor;
+                    match spec.check(wanted) {
+                        Ok(accepted) => value = accepted,
+                        Err(refused) => self.message = Some(refused.to_string()),
+                    }
                 }
+                let in_force = format!("applied {}", fixed_width(applied * unit.factor).trim());
+                ui.label(RichText::new(in_force).monospace().size(13.0))
+                    .on_hover_text("The value that the loop has confirmed.");
             });
-            let in_force = format!(
-                "applied {} {}",
-                fixed_width(applied * unit.factor),
-                unit.unit
-            );
-            ui.label(RichText::new(in_force).monospace().size(13.0))
-                .on_hover_text("The value that the loop has confirmed.");
         }
         if value != self.asked.get(index) {
             self.asked.take_designed(index, value);
@@ -194,19 +198,24 @@ impl TuningPanel {
                 ui.label("computing …");
             }
             Some(Ok((_, prospect))) => {
-                let (color, sign) = match prospect.verdict() {
-                    Verdict::Stable => (theme::good(dark), "● stable"),
+                // Shapes as in the bar: full circle good, triangle careful, square stop.
+                let (color, shape, words) = match prospect.verdict() {
+                    Verdict::Stable => (theme::good(dark), State::Ready, "stable"),
                     Verdict::TooLittleMargin { .. } => {
-                        (theme::warning(dark), "▲ too little margin")
+                        (theme::warning(dark), State::Armed, "too little margin")
                     }
-                    Verdict::Unstable { .. } => (danger_text(dark), "■ unstable"),
+                    Verdict::Unstable { .. } => (danger_text(dark), State::Tripped, "unstable"),
                 };
-                ui.label(
-                    RichText::new(format!("{sign}   ρ = {:.5}", prospect.rho_loop))
-                        .color(color)
-                        .strong(),
-                )
-                .on_hover_text("ρ: largest growth per cycle of any disturbance in the model of the whole loop; below 1 it dies away.");
+                ui.horizontal(|ui| {
+                    let size = egui::vec2(16.0, 16.0);
+                    let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
+                    theme::paint_state_shape(ui.painter(), shape, rect.center(), 6.0, color);
+                    let text = format!("{words}   ρ = {:.5}", prospect.rho_loop);
+                    ui.label(RichText::new(text).color(color).strong()).on_hover_text(
+                        "ρ: largest growth per cycle of any disturbance in the model of the whole loop; \
+                         below 1 it dies away.",
+                    );
+                });
                 margins(ui, prospect);
             }
             Some(Err(problem)) => {
@@ -281,7 +290,7 @@ impl TuningPanel {
             {
                 self.history.keep_as_other();
             }
-            let switch = ui.add_enabled(!self.history.sides_are_equal(), Button::new("A ⇄ B"));
+            let switch = ui.add_enabled(!self.history.sides_are_equal(), Button::new("A / B"));
             if switch
                 .on_hover_text("Apply the other side; this one becomes B.")
                 .clicked()
@@ -312,7 +321,7 @@ impl TuningPanel {
                 });
             let name = TextEdit::singleline(&mut self.preset_name)
                 .hint_text("name")
-                .desired_width(80.0);
+                .desired_width(70.0);
             ui.add(name);
             if ui
                 .button("Save")
@@ -325,7 +334,7 @@ impl TuningPanel {
             }
             let known = presets.get(self.preset_name.trim()).is_some();
             if ui
-                .add_enabled(known, Button::new("✖"))
+                .add_enabled(known, Button::new("Delete"))
                 .on_hover_text("Forget the preset of this name.")
                 .clicked()
             {
