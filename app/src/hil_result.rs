@@ -115,7 +115,8 @@ impl HilSamples {
         let line = Arc::new(LinearLine::build(&line, config.mesh_m).map_err(|e| words(&e))?);
         let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| words(&e))?;
         let params = loaded.session.start_params().map_err(|e| words(&e))?;
-        let stiffness = config.contact_stiffness(&params);
+        let RigFile::Simulated(rig) = file::load(&loaded.rig_path()).map_err(|e| words(&e))?;
+        let stiffness = config.contact_stiffness(&params, rig.pad_stiffness_n_per_m);
         let run = Self::run(config, &line, &pantograph, stiffness)?;
         let reference = if against_implicit {
             Some(implicit(loaded, &line, &run, &pantograph)?)

@@ -3,7 +3,7 @@
 pub mod cli;
 mod command;
 mod event_text;
-mod hil_result;
+pub mod hil_result;
 mod history;
 mod home;
 mod ingest;

@@ -180,7 +180,7 @@ impl Window {
             return;
         };
         match wish {
-            Wish::Judge(params) => worker.ask(params),
+            Wish::Judge => worker.ask(*panel.asked()),
             Wish::Apply { insist } => {
                 let Some(proposal) = panel.proposal() else {
                     return;

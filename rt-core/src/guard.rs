@@ -176,7 +176,26 @@ struct Actuator {
     command: usize,
     feedback: usize,
     travel: Travel,
+    /// The last commands, from which the speed is taken that a stop or retreat begins with.
+    recent: [f64; SPEED_CYCLES],
     tracking_cycles: u32,
+}
+
+/// Cycles over which the speed of a command is taken. A loop that has become unstable commands one step up
+/// and one down: the speed of its last step would take a retreat far the wrong way.
+const SPEED_CYCLES: usize = 8;
+
+impl Actuator {
+    /// A bench's command, within range and speed.
+    fn follow(&mut self, wanted: f64, dt: f64) {
+        let step = self.spec.max_speed * dt;
+        let wanted = wanted.clamp(self.spec.low, self.spec.high);
+        let position = self.travel.position + (wanted - self.travel.position).clamp(-step, step);
+        let speed = (position - self.recent[0]) / (SPEED_CYCLES as f64 * dt);
+        self.recent.rotate_left(1);
+        self.recent[SPEED_CYCLES - 1] = position;
+        self.travel = Travel { position, speed };
+    }
 }
 
 /// Good cycles in a row before Idle becomes Ready.
@@ -247,6 +266,7 @@ impl Guard {
                     command: layout.column(a.command)?,
                     feedback: layout.column(a.feedback)?,
                     travel: Travel::at_rest(a.park),
+                    recent: [a.park; SPEED_CYCLES],
                     tracking_cycles: 0,
                     spec: a.clone(),
                 })
@@ -499,6 +519,9 @@ impl Guard {
         let frame_is_powered = self.drive() == Drive::On;
         let mut all_at_rest = true;
         for a in &mut self.actuators {
+            if self.state != State::Running {
+                a.recent = [a.travel.position; SPEED_CYCLES];
+            }
             let spec = &a.spec;
             let at_rest = match (self.state, self.trip_action) {
                 (State::Armed | State::Stopping, _) | (State::Tripped, Action::Retreat) => {
@@ -506,13 +529,7 @@ impl Guard {
                 }
                 (State::Tripped, Action::Hold) => a.travel.brake(&spec.travel, dt),
                 (State::Running, _) => {
-                    let wanted = frame.values[a.command].clamp(spec.low, spec.high);
-                    let step = spec.max_speed * dt;
-                    let moved = (wanted - a.travel.position).clamp(-step, step);
-                    a.travel = Travel {
-                        position: a.travel.position + moved,
-                        speed: moved / dt,
-                    };
+                    a.follow(frame.values[a.command], dt);
                     false
                 }
                 (State::Idle | State::Ready | State::Tripped, _) => {
@@ -524,6 +541,7 @@ impl Guard {
                 }
             };
             all_at_rest &= at_rest;
+            let spec = &a.spec;
             if frame_is_powered && !(spec.low..=spec.high).contains(&a.travel.position) {
                 // Braking never takes the actuator past its range.
                 a.travel = Travel::at_rest(a.travel.position.clamp(spec.low, spec.high));

@@ -197,6 +197,7 @@ fn an_unstable_change_is_refused_and_when_forced_tripped_in_time() {
             let values = run.column(channel).into_iter().filter(|v| v.is_finite());
             values.map(f64::abs).fold(0.0, f64::max)
         };
+        let tripped_at = run.column("motor_position").last().copied().unwrap();
         let (error, force, position) = (
             largest("tracking_error"),
             largest("force"),
@@ -211,6 +212,17 @@ fn an_unstable_change_is_refused_and_when_forced_tripped_in_time() {
             "{name}: {error} m, {force} N"
         );
         assert!(position < 0.15, "{name}: {position} m");
+        // The retreat goes up, away from the pantograph, after at most what it takes to brake.
+        let before = run.frames.len();
+        run.cycles(1000);
+        let lowest = run.column("motor_position")[before..]
+            .iter()
+            .copied()
+            .fold(f64::INFINITY, f64::min);
+        assert!(
+            lowest > tripped_at.min(0.05) - 0.02,
+            "{name}: down to {lowest} from {tripped_at} m"
+        );
     }
 }
 

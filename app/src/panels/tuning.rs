@@ -16,8 +16,8 @@ use rt_core::param::{Applies, ParamSet, ParamSpec, Scale};
 
 /// What the panel asks of the window.
 pub enum Wish {
-    /// Say what these parameters would do.
-    Judge(ParamSet),
+    /// Say what the parameters asked for would do.
+    Judge,
     /// Apply the proposal, against the verdict if `insist`.
     Apply {
         /// Whether a person insists.
@@ -116,7 +116,7 @@ impl TuningPanel {
             }
             if tuning_of(&before) != tuning_of(&self.asked) {
                 self.insists = false;
-                wishes.push(Wish::Judge(self.asked));
+                wishes.push(Wish::Judge);
             }
         });
         if self.apply_when_judged && self.is_judged() {
@@ -247,7 +247,7 @@ impl TuningPanel {
                 .clicked()
             {
                 self.asked = self.applied;
-                wishes.push(Wish::Judge(self.asked));
+                wishes.push(Wish::Judge);
             }
             let undo = ui.add_enabled(self.history.before().is_some(), Button::new("Undo"));
             if undo
@@ -344,14 +344,14 @@ impl TuningPanel {
         if let Some(tuning) = chosen {
             // A preset is only proposed: its prediction is looked at first.
             put(&tuning, &mut self.asked);
-            wishes.push(Wish::Judge(self.asked));
+            wishes.push(Wish::Judge);
         }
     }
 
     fn use_tuning(&mut self, tuning: &Tuning, wishes: &mut Vec<Wish>) {
         put(tuning, &mut self.asked);
         self.apply_when_judged = true;
-        wishes.push(Wish::Judge(self.asked));
+        wishes.push(Wish::Judge);
     }
 }
 

@@ -196,9 +196,9 @@ impl PantographLqgConfig {
         }
     }
 
-    /// Stiffness between pantograph and wire, pad and k_i in series, in N/m.
-    pub fn contact_stiffness(&self, params: &ParamSet) -> f64 {
-        1.0 / (1.0 / self.pantograph.stiffness_n_per_m + 1.0 / params.get(param::K_I))
+    /// Stiffness between pantograph and wire, a rig's pad and k_i in series, in N/m.
+    pub fn contact_stiffness(&self, params: &ParamSet, pad_n_per_m: f64) -> f64 {
+        1.0 / (1.0 / pad_n_per_m + 1.0 / params.get(param::K_I))
     }
 
     /// First and last span that the train runs through, from 1.
