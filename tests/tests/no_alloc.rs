@@ -83,7 +83,20 @@ fn pantograph_lqg_bench_uses_no_heap_in_10_000_cycles() {
         );
         let mut run = ExactRun::new(&session_from(&text));
         run.start();
-        run.cycles(cycles);
+        run.cycles(cycles / 2);
+        // New gains, another interaction mass, another controller: nothing is allocated or freed by a swap.
+        for change in [
+            ("q", 20.0),
+            ("k_i", 52e3),
+            ("controller", 1.0),
+            ("controller", 0.0),
+        ] {
+            run.change(&[change], true).unwrap();
+            run.cycles(150);
+        }
+        let retuned = |e: &&rt_core::link::Event| matches!(e.kind, EventKind::Retuned(_));
+        assert_eq!(run.events.iter().filter(retuned).count(), 4);
+        run.cycles(cycles / 2 - 600);
         assert_eq!(
             run.state(),
             State::Running,

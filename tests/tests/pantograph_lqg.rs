@@ -180,3 +180,48 @@ fn an_overrun_does_not_cost_the_predictive_controller_its_trust() {
     let finished = |e: &rt_core::link::Event| e.kind == EventKind::Stopping(StopCause::Finished);
     assert!(run.events.iter().any(finished), "{:?}", run.events.last());
 }
+
+/// The simulated DSA-380 under every shipped line at every speed; the rougher lines with a tuning and limits
+/// of their own. Without a regulator the loop diverges on each.
+#[test]
+fn the_controlled_loop_holds_on_all_lines_and_the_uncontrolled_one_on_none() {
+    let on = |line: &str, speed: f64, uplift: f64, bench: &str, tuning: &str| {
+        let wide = ["tracking_error", "error_next", "error_ahead"].map(|channel| {
+            format!(
+                r#"(channel: "{channel}", low: -0.03, high: 0.03, for_cycles: 1, action: Retreat)"#
+            )
+        });
+        let text = format!(
+            r#"Session(title: "lines", bench: PantographLqg(line: "../assets/lines/{line}.ron", wire: Full,
+                specimen: "../assets/pantographs/dsa-380.ron", speed_kmh: {speed:?}, spans: (3, 8), {bench}),
+                rig: "../assets/rigs/simulated-dsa-380.ron", uplift_n: {uplift:?}, params: {{{tuning}}},
+                limits: [{}])"#,
+            wide.join(", ")
+        );
+        let mut run = ExactRun::new(&session_from(&text));
+        run.start();
+        while run.state() == State::Running {
+            run.cycle();
+        }
+        run
+    };
+    let rough = r#""q": 2.0, "c_i": 75.0, "bias_step": 5.0"#;
+    for (line, tuning) in [
+        ("stitched-sw", ""),
+        ("en50318-2002", rough),
+        ("simple-55m", rough),
+    ] {
+        for (speed, uplift) in [(250.0, 130.625), (275.0, 143.356), (300.0, 157.3)] {
+            let run = on(line, speed, uplift, "", tuning);
+            let finished =
+                |e: &rt_core::link::Event| e.kind == EventKind::Stopping(StopCause::Finished);
+            assert!(
+                run.events.iter().any(finished),
+                "{line} at {speed} km/h: {:?}",
+                run.events.last()
+            );
+        }
+        let run = on(line, 250.0, 130.625, "action_limit_m: 1e-4", tuning);
+        assert_eq!(run.state(), State::Tripped, "{line}, uncontrolled");
+    }
+}

@@ -368,3 +368,101 @@ impl<'a> Step<'a> {
 fn three(x: &DVector<f64>, place: usize) -> Vector3<f64> {
     Vector3::new(x[place], x[place + 1], x[place + 2])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control::assessment::Tuning;
+    use crate::control::lqg::Lqg;
+    use crate::control::predictive::PredictiveRig;
+    use crate::model::catenary::WireModel;
+    use crate::model::moving_string::MovingString;
+    use crate::model::pantograph::{LumpedMass, Uplift};
+    use crate::model::string_wire::StringWire;
+
+    /// The loop as the bench runs it, cycle by cycle with its own parts, against powers of the matrix.
+    #[test]
+    fn the_loop_as_it_runs_is_the_one_that_is_judged() {
+        let rig = RigModel::TUR_2024;
+        let dt = rig.period_s;
+        let mass = |mass_kg, stiffness_n_per_m, damping_ns_per_m| LumpedMass {
+            mass_kg,
+            stiffness_n_per_m,
+            damping_ns_per_m,
+        };
+        let pantograph = Pantograph {
+            name: "two masses".into(),
+            masses: vec![mass(6.6, 7e3, 20.0), mass(11.0, 80.0, 70.0)],
+            uplift: Uplift {
+                static_n: 70.0,
+                per_kmh2_n: 0.0,
+            },
+        };
+        let real = PredictiveRig {
+            force_delay_cycles: 1,
+            ..PredictiveRig::TUR_2024
+        };
+        let exact = LinearRig::new(&real, &pantograph);
+        let gains = Tuning::TUR_2024.gains(&rig).unwrap();
+        let part = MovingString::HIGH_SPEED_300.linear_part(dt).unwrap();
+        for form in [MassForm::IMPLICIT, MassForm::PRINTED] {
+            let parts = LoopParts {
+                rig,
+                gains: Some(gains),
+                wire: Some(part.clone()),
+                pantograph: pantograph_on_pad(&pantograph, 240e3, dt).unwrap(),
+                pad_stiffness_n_per_m: 240e3,
+                force_filter: None,
+                extra_delay_steps: 0,
+                mass: form,
+                exact_rig: Some(exact.clone()),
+            };
+            let step = Step::new(&parts);
+            let matrix = parts.matrix();
+            let mut x = DVector::zeros(step.states);
+            x[step.places.interaction] = 1e-4;
+
+            let mut wire = StringWire::new(part.clone(), dt).unwrap();
+            let mut moving =
+                InteractionMass::in_motion(step.interaction, dt, [1e-4, 0.0, 0.0], 0.0, 0.0);
+            let mut lqg = Lqg::new(gains, f64::INFINITY, dt);
+            let mut state = DVector::zeros(exact.states());
+            let (mut sent, mut sent_before, mut action) = (0.0, 0.0, 0.0);
+            // What the cycle before ended with: the reference asked for then is sent now.
+            let mut next_action = 0.0;
+            for cycle in 0..300 {
+                let reference = moving.height() + action;
+                state = exact.step(&state, sent, sent_before);
+                (sent_before, sent) = (sent, reference);
+                let (position, force) = (state[0], state[exact.force]);
+                let ahead = wire.predict(0.0);
+                let on_wire = match form.wire_force {
+                    WireForce::Previous => moving.force_on_wire(),
+                    WireForce::Implicit => {
+                        let at_zero = moving.force_at(0.0, force);
+                        let stiffness = at_zero - moving.force_at(1.0, force);
+                        (at_zero - stiffness * ahead.height_free)
+                            / (1.0 + stiffness * ahead.compliance)
+                    }
+                };
+                let height = wire.respond(on_wire);
+                wire.commit();
+                moving.step_measured(height, force);
+                action = next_action;
+                // The analysis begins with an observer that knows nothing of the disturbance.
+                next_action = lqg.step(height, [moving.height(), position]);
+                x = &matrix * x;
+                let scale = x.amax().max(1e-9);
+                for (name, found, expected) in [
+                    ("mass", moving.height(), x[step.places.interaction]),
+                    ("motor", position, x[step.places.exact_rig]),
+                ] {
+                    assert!(
+                        (found - expected).abs() < 1e-9 * scale,
+                        "{form:?}, cycle {cycle}, {name}: {found} {expected}"
+                    );
+                }
+            }
+        }
+    }
+}

@@ -35,3 +35,31 @@ pub fn equivalent_string(
         speed_kmh,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::Complex;
+    use std::path::Path;
+
+    /// At rest the string yields like the line does on average, which the static report says at its own
+    /// places: 1 m apart instead of 1.6 m.
+    #[test]
+    fn the_string_yields_like_the_line() {
+        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/lines");
+        for name in ["stitched-sw.ron", "simple-55m.ron", "en50318-2002.ron"] {
+            let line: Line = crate::file::load(&assets.join(name)).unwrap();
+            let linear = LinearLine::build(&line, 2.0).unwrap();
+            let string = equivalent_string(&line, &linear, 0.0).unwrap();
+            let found = string.compliance(Complex::from(0.0)).re;
+            let supports = &linear.layout.supports;
+            let middle = linear.layout.spans() / 2;
+            let (from, to) = (supports[middle].x, supports[middle + 1].x);
+            let places: Vec<f64> = (from as i64 + 1..to as i64).map(|x| x as f64).collect();
+            let elasticity = linear.elasticity(&places).unwrap();
+            let mean = elasticity.iter().sum::<f64>() / places.len() as f64;
+            assert!((found / mean - 1.0).abs() < 0.02, "{name}: {found} {mean}");
+            assert!((0.2e-3..0.8e-3).contains(&found), "{name}: {found} m/N");
+        }
+    }
+}
