@@ -20,6 +20,8 @@ const RECORD_HEAD: u64 = 9;
 const LARGEST_TEXT: u64 = 64 << 20;
 /// A chunk holds 1 MiB and one message; a message is a frame or a short text.
 const LARGEST_CHUNK: u64 = 64 << 20;
+/// The record at the end of the data holds its checksum.
+const DATA_END_LENGTH: u64 = 4;
 /// Footer record and magic.
 const TAIL: u64 = RECORD_HEAD + 20 + MAGIC.len() as u64;
 
@@ -207,7 +209,7 @@ impl Container {
                 None => self.complain(at, "a chunk whose sizes do not fit"),
             },
             op::MESSAGE_INDEX => self.count_messages(body_at, length)?,
-            op::DATA_END => {
+            op::DATA_END if length == DATA_END_LENGTH => {
                 self.whole_to = end;
                 self.find_end(at)?;
                 return Ok(false);
@@ -309,7 +311,7 @@ impl Container {
         let Some(data_end) = self.data_end else {
             return Ok(problems);
         };
-        let saved = self.read(data_end + RECORD_HEAD, 4)?;
+        let saved = self.read(data_end + RECORD_HEAD, DATA_END_LENGTH)?;
         if self.crc(0, data_end)?.to_le_bytes() != *saved {
             problems.push("the checksum of the data is wrong".into());
         }

@@ -129,7 +129,11 @@ pub(crate) fn create_part(
         }
         let part = part_of(&finished);
         match disk.create(&part) {
-            Ok(sink) => return Ok((sink, finished)),
+            Ok(sink) => {
+                // A power cut must not leave data without a name.
+                sync_directory(directory)?;
+                return Ok((sink, finished));
+            }
             // Taken by another recording, or looked at by a recovery in this very moment.
             Err(e)
                 if matches!(

@@ -394,7 +394,11 @@ impl Engine {
         let words: Vec<&str> = self.setup.name_words.iter().map(String::as_str).collect();
         let stem = name::stem(when, &words);
         let (sink, finished) = disk::create_part(&mut *self.disk, &self.setup.directory, &stem)?;
-        let writer = SessionWriter::create(sink, &disk::part_of(&finished), header)?;
+        let part = disk::part_of(&finished);
+        let writer = SessionWriter::create(sink, &part, header).inspect_err(|_| {
+            // Nothing is in it yet; if it cannot be removed either, recovery names it.
+            let _ = std::fs::remove_file(&part);
+        })?;
         Ok(Open {
             writer,
             finished,

@@ -50,7 +50,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Starts the thread. `drops` tells how many frames the ring could not take since the loop started.
+    /// Starts the thread. An engine that is started or armed already misses no frame. `drops` tells how many frames the ring could not take since the loop started.
     pub fn spawn(
         engine: Engine,
         frames: Consumer<Frame>,
@@ -161,6 +161,8 @@ struct Worker<D> {
 
 impl<D: FnMut() -> u64> Worker<D> {
     fn run(mut self) -> Result<Vec<PathBuf>, RecordError> {
+        // Drops from before belong to no recording.
+        self.engine.service((self.drops)());
         let reason = loop {
             // While frames are waiting there is no pause.
             let pause = if self.frames.is_empty() {
