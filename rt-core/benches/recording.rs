@@ -140,7 +140,7 @@ fn measure(
         random: 0x9E37_79B9_7F4A_7C15,
         filters: [150.0; 40],
     };
-    let (mut spent, mut worst, mut bytes) = (Duration::ZERO, Duration::ZERO, 0);
+    let (mut spent, mut worst) = (Duration::ZERO, Duration::ZERO);
     engine.start();
     for second in 0..seconds {
         let block: Vec<Frame> = (second * RATE_HZ..(second + 1) * RATE_HZ)
@@ -157,7 +157,6 @@ fn measure(
             spent += took;
             worst = worst.max(took);
         }
-        bytes = engine.status().bytes;
     }
     let sync = engine.status().longest_sync;
     let files = engine.finish("done")?;
@@ -175,10 +174,9 @@ fn measure(
     let whole = std::fs::metadata(&files[0])?.len() as f64;
     println!("{name}:");
     println!(
-        "  {:.2} bytes a sample ({:.1} MB; {:.1} MB before the end)",
+        "  {:.2} bytes a sample ({:.1} MB)",
         whole / samples,
-        whole * 1e-6,
-        bytes as f64 * 1e-6
+        whole * 1e-6
     );
     println!(
         "  {:.0} frames a second, {:.1} times real time; {:.1} Msample/s",

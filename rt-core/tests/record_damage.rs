@@ -1,5 +1,7 @@
 //! Whatever happens to the bytes of a recording: it opens, or it says why not; it never panics.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod recording;
 
 use recording::{Scratch, frame, header};

@@ -1,5 +1,7 @@
 //! `kill -9` at any moment: every recording opens, and no more than half a second is lost.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod recording;
 
 use recording::{Scratch, frame, header};

@@ -1,5 +1,7 @@
 //! The recorder: triggers, the disk, and the thread.
 
+#![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod recording;
 
 use recording::{Scratch, frame, header};
@@ -33,10 +35,10 @@ fn setup(directory: &Path) -> RecorderSetup {
     setup
 }
 
-/// A frame whose first column is 1 in the given ticks and 0 otherwise.
-fn pulse(seq: u64, high: &[std::ops::Range<u64>]) -> Frame {
+/// A frame whose first column is 1 or 0.
+fn pulse(seq: u64, is_high: bool) -> Frame {
     let mut frame = frame(seq, PERIOD, CHANNELS);
-    frame.values[0] = f64::from(u8::from(high.iter().any(|r| r.contains(&seq))));
+    frame.values[0] = f64::from(u8::from(is_high));
     frame
 }
 
@@ -72,13 +74,13 @@ fn an_edge_records_the_time_before_and_after_and_a_second_one_extends() {
     let mut engine = Engine::new(setup, Box::new(SystemDisk)).unwrap();
     assert_eq!(engine.status().phase, Phase::Idle);
     for seq in 0..50 {
-        engine.frame(&pulse(seq, &[20..30]));
+        engine.frame(&pulse(seq, (20..30).contains(&seq)));
     }
     assert!(engine.status().finished.is_empty(), "not armed");
     engine.arm();
     for seq in 50..400 {
         // Twice within the time after, then alone.
-        engine.frame(&pulse(seq, &[100..102, 110..115, 300..301]));
+        engine.frame(&pulse(seq, matches!(seq, 100..102 | 110..115 | 300)));
         engine.service(0);
         let phase = engine.status().phase;
         let records = (100..130).contains(&seq) || (300..320).contains(&seq);
@@ -92,6 +94,17 @@ fn an_edge_records_the_time_before_and_after_and_a_second_one_extends() {
     assert!((kept - 0.010).abs() < 1e-9, "{kept}");
     let files = engine.finish("done").unwrap();
     assert_eq!(ticks(&files), [(90, 130), (290, 320)]);
+    let events = Session::open(&files[0])
+        .unwrap()
+        .events(TimeRange::ALL)
+        .unwrap();
+    let told: Vec<_> = events.iter().map(|e| (e.seq, e.text.as_str())).collect();
+    let expected = [
+        (100, "recording: group.channel_0 has risen to 0.5 N"),
+        (110, "triggered again: group.channel_0 has risen to 0.5 N"),
+        (130, "recording ended: the time after the trigger is over"),
+    ];
+    assert_eq!(told, expected);
 }
 
 #[test]
@@ -108,7 +121,7 @@ fn a_range_records_while_it_is_left_and_then_the_time_after() {
     let mut engine = Engine::new(setup, Box::new(SystemDisk)).unwrap();
     engine.arm();
     for seq in 0..200 {
-        engine.frame(&pulse(seq, &[50..100]));
+        engine.frame(&pulse(seq, (50..100).contains(&seq)));
         let phase = match seq {
             0..50 => Phase::Waiting,
             50..100 => Phase::Recording,
@@ -281,7 +294,7 @@ fn a_disk_that_fills_up_is_warned_of_and_the_file_ends_whole() {
     let mut seq = 0;
     while engine.status().phase == Phase::Recording {
         engine.frame(&frame(seq, PERIOD, CHANNELS));
-        if seq % 50 == 0 {
+        if seq.is_multiple_of(50) {
             engine.service(0);
         }
         seq += 1;

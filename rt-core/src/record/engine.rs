@@ -253,11 +253,14 @@ impl Engine {
         if self.by_call || self.open.is_none() {
             return;
         }
-        if verdict.holds {
-            self.phase = Phase::Recording;
-        } else if self.phase == Phase::Recording || verdict.fired.is_some() {
-            self.phase = Phase::Post;
-            self.post_until = frame.t_nanos.saturating_add(self.after_nanos);
+        let is_new = !verdict.holds || self.phase == Phase::Post;
+        if let Some(reason) = verdict.fired.filter(|_| is_new) {
+            self.fire(&reason, verdict.holds);
+        } else if self.phase == Phase::Recording {
+            if !verdict.holds {
+                self.phase = Phase::Post;
+                self.post_until = frame.t_nanos.saturating_add(self.after_nanos);
+            }
         } else if frame.t_nanos >= self.post_until {
             self.end("the time after the trigger is over");
             self.phase = if self.setup.trigger.repeat {

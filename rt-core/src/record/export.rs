@@ -1,7 +1,7 @@
 //! Recordings for other programs: tables of text, and stretches as recordings of their own.
 
 use crate::guard::Drive;
-use crate::record::disk::{self, SystemDisk};
+use crate::record::disk::{self, Sink, SystemDisk};
 use crate::record::error::RecordError;
 use crate::record::header::{SessionEnd, TextMap};
 use crate::record::reader::{Session, TimeRange};
@@ -90,12 +90,28 @@ pub fn write_slice(
 ) -> Result<(PathBuf, u64), RecordError> {
     let (sink, finished) = disk::create_part(&mut SystemDisk, directory, stem)?;
     let part = disk::part_of(&finished);
+    match copy_stretch(session, range, sink, &part) {
+        Ok(frames) => Ok((disk::publish(&part, &finished)?, frames)),
+        Err(e) => {
+            // Half a stretch is of no use; what went wrong matters more than whether it could be removed.
+            let _ = std::fs::remove_file(&part);
+            Err(e)
+        }
+    }
+}
+
+fn copy_stretch(
+    session: &Session,
+    range: TimeRange,
+    sink: Box<dyn Sink>,
+    part: &Path,
+) -> Result<u64, RecordError> {
     let mut header = session.header().clone();
     let source = session.path().file_name().unwrap_or_default();
     header
         .further
         .insert("slice_of".into(), source.to_string_lossy().into_owned());
-    let mut writer = SessionWriter::create(sink, &part, &header)?;
+    let mut writer = SessionWriter::create(sink, part, &header)?;
     for event in session.events(range)? {
         writer.event(&event)?;
     }
@@ -110,5 +126,5 @@ pub fn write_slice(
         result: TextMap::new(),
         ..end
     })?;
-    Ok((disk::publish(&part, &finished)?, frames))
+    Ok(frames)
 }

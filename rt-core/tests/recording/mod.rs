@@ -1,5 +1,9 @@
 //! What the tests of recordings share: a header, frames that follow from their tick, and places to write.
-#![allow(dead_code, reason = "every test binary uses a part of it")]
+#![allow(
+    dead_code,
+    clippy::unwrap_used,
+    reason = "every test binary uses a part of it; a test stops at the first surprise"
+)]
 
 use rt_core::channel::{Frame, Role};
 use rt_core::guard::{Drive, State};
@@ -47,7 +51,7 @@ pub fn header(channels: usize, period_nanos: u64) -> SessionHeader {
 /// The value of a column at a tick: irrational enough to need every bit, so that a lost bit shows.
 pub fn value(seq: u64, column: usize) -> f64 {
     let x = (seq as f64 * 0.001 + column as f64).sin() * 10_f64.powi(column as i32 % 7 - 3);
-    if (seq + column as u64) % 97 == 0 {
+    if (seq + column as u64).is_multiple_of(97) {
         f64::NAN
     } else {
         x
@@ -58,12 +62,16 @@ pub fn frame(seq: u64, period_nanos: u64, columns: usize) -> Frame {
     let mut frame = Frame::empty();
     frame.seq = seq;
     frame.t_nanos = seq * period_nanos;
-    frame.state = if seq % 2 == 0 {
+    frame.state = if seq.is_multiple_of(2) {
         State::Running
     } else {
         State::Stopping
     };
-    frame.drive = if seq % 3 == 0 { Drive::On } else { Drive::Off };
+    frame.drive = if seq.is_multiple_of(3) {
+        Drive::On
+    } else {
+        Drive::Off
+    };
     for column in 0..columns {
         frame.values[column] = value(seq, column);
     }
