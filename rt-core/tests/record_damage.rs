@@ -12,6 +12,8 @@ use rt_core::record::reader::{Session, TimeRange};
 use rt_core::record::recover::{recover, recover_directory};
 use rt_core::record::schema::RecordedFrame;
 use rt_core::record::writer::SessionWriter;
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 const PERIOD: u64 = 1_000_000;
@@ -67,13 +69,15 @@ fn cut_off_anywhere_it_opens_up_to_the_last_whole_chunk() {
     let path = scratch.path().join("a.mcap");
     let (bytes, flushed) = bytes();
     let mut refused_up_to = 0;
-    for length in 0..bytes.len() {
-        std::fs::write(&path, &bytes[..length]).unwrap();
+    std::fs::write(&path, &bytes).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
+    for length in (0..bytes.len()).rev() {
+        file.set_len(length as u64).unwrap();
         match read_all(&path) {
             Err(e) => {
                 let text = e.to_string();
                 assert!(text.contains("a.mcap"), "{text}");
-                refused_up_to = length;
+                refused_up_to = refused_up_to.max(length);
             }
             Ok(ticks) => {
                 let whole = flushed.iter().filter(|f| **f <= length).count() as u64 * FLUSH;
@@ -98,17 +102,18 @@ fn cut_off_anywhere_it_opens_up_to_the_last_whole_chunk() {
 fn one_wrong_byte_anywhere_is_found_and_never_a_panic() {
     let scratch = Scratch::new("flip");
     let path = scratch.path().join("a.mcap");
-    let (mut bytes, _) = bytes();
+    let (bytes, _) = bytes();
     let mut unnoticed = Vec::new();
+    std::fs::write(&path, &bytes).unwrap();
+    let file = OpenOptions::new().write(true).open(&path).unwrap();
     for at in 0..bytes.len() {
         let flip = [0x01, 0x80, 0xFF, 0x10][at % 4];
-        bytes[at] ^= flip;
-        std::fs::write(&path, &bytes).unwrap();
+        file.write_all_at(&[bytes[at] ^ flip], at as u64).unwrap();
         let is_ok = Session::open(&path).is_ok_and(|s| s.check().is_ok_and(|r| r.info.ok));
         if is_ok {
             unnoticed.push(at);
         }
-        bytes[at] ^= flip;
+        file.write_all_at(&[bytes[at]], at as u64).unwrap();
     }
     assert_eq!(unnoticed, [0; 0], "of {} bytes", bytes.len());
 }
