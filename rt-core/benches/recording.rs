@@ -6,10 +6,11 @@
 use rt_core::channel::{Frame, Role};
 use rt_core::guard::{Drive, State};
 use rt_core::record::disk::SystemDisk;
-use rt_core::record::engine::{Engine, RecorderSetup};
+use rt_core::record::engine::Engine;
 use rt_core::record::header::SessionHeader;
 use rt_core::record::reader::{Session, TimeRange};
 use rt_core::record::schema::{Precision, RecordedChannel};
+use rt_core::record::setup::RecorderSetup;
 use std::error::Error;
 use std::f64::consts::TAU;
 use std::path::Path;

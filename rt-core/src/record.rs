@@ -50,6 +50,7 @@ pub mod reader;
 pub mod recorder;
 pub mod recover;
 pub mod schema;
+pub mod setup;
 pub mod trigger;
 mod wire;
 pub mod writer;

@@ -161,6 +161,11 @@ fn recovery_makes_a_whole_file_with_a_mark_and_is_done_once() {
     assert!(report.info.recovered);
     assert_eq!((report.info.frames, report.info.events), (3 * FLUSH, 4));
     assert!(session.end().unwrap().reason.contains("20 bytes"));
+    let told = session.events(TimeRange::ALL).unwrap().pop().unwrap();
+    assert_eq!(
+        (told.kind.as_str(), told.t_nanos),
+        ("recording.recovered", (3 * FLUSH - 1) * PERIOD)
+    );
     let ticks: Vec<u64> = session
         .frames(TimeRange::ALL)
         .map(|f| f.unwrap().frame.seq)

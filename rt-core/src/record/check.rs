@@ -1,5 +1,6 @@
 //! What a recording holds, and whether every byte of it is sound.
 
+use crate::channel::Frame;
 use crate::record::checksum::checksum;
 use crate::record::container::{Chunk, next_message};
 use crate::record::engine::OWN_KIND;
@@ -69,7 +70,7 @@ impl Session {
         }
         let mut readable = self.frames(TimeRange::ALL).filter_map(Result::ok);
         let first = readable.next().map_or(0, |r| r.frame.t_nanos);
-        let last = self.last_time().unwrap_or(first);
+        let last = self.last_frame().map_or(first, |frame| frame.t_nanos);
         let header = self.header();
         SessionInfo {
             ok: self.is_finished() && self.container().problems.is_empty(),
@@ -100,15 +101,15 @@ impl Session {
         counts
     }
 
-    /// The time of the last frame that can be read.
-    fn last_time(&self) -> Option<u64> {
+    /// The last frame that can be read.
+    pub(crate) fn last_frame(&self) -> Option<Frame> {
         let t0 = self.header().t0_unix_nanos;
         // The last chunks may hold events only.
         self.container().chunks.iter().rev().find_map(|chunk| {
             let from = chunk.from.saturating_sub(t0);
             let frames = self.frames(TimeRange { from, to: u64::MAX });
             let last = frames.filter_map(Result::ok).last();
-            last.map(|recorded| recorded.frame.t_nanos)
+            last.map(|recorded| recorded.frame)
         })
     }
 

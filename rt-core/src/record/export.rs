@@ -112,12 +112,7 @@ fn copy_stretch(
         .further
         .insert("slice_of".into(), source.to_string_lossy().into_owned());
     let mut writer = SessionWriter::create(sink, part, &header)?;
-    for event in session.events(range)? {
-        writer.event(&event)?;
-    }
-    for recorded in session.frames(range) {
-        writer.frame(&recorded?)?;
-    }
+    session.copy_to(&mut writer, range, Err)?;
     let frames = writer.frames();
     let end = session.end().cloned().unwrap_or_default();
     writer.finish(&SessionEnd {

@@ -6,7 +6,8 @@ use crate::record::error::RecordError;
 use crate::record::event::{EventRecord, decode_event};
 use crate::record::header::{SessionEnd, SessionHeader};
 use crate::record::schema::{RecordedFrame, decode_frame};
-use crate::record::writer::{EVENTS, FRAMES};
+use crate::record::writer::{EVENTS, FRAMES, SessionWriter};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// A stretch of the loop's time, in nanoseconds: from `from` to just before `to`.
@@ -112,10 +113,14 @@ impl Session {
     /// Frames of a stretch, in the order of the file. Seeks by the times of the chunks. A damaged chunk
     /// gives one error, then reading goes on behind it.
     pub fn frames(&self, range: TimeRange) -> Frames<'_> {
+        self.frames_of(&self.container.chunks, range)
+    }
+
+    fn frames_of<'a>(&'a self, chunks: &'a [Chunk], range: TimeRange) -> Frames<'a> {
         Frames {
             session: self,
             range,
-            chunks: self.container.chunks.iter(),
+            chunks: chunks.iter(),
             chunk_at: 0,
             unpacked: Vec::new(),
             position: 0,
@@ -182,6 +187,34 @@ impl Session {
             }
         }
         Ok(events)
+    }
+
+    /// Copies frames and events of a stretch, chunk by chunk, so that they stay in the order of time.
+    /// `on_damage` decides whether to go on.
+    pub(crate) fn copy_to<W: Write>(
+        &self,
+        writer: &mut SessionWriter<W>,
+        range: TimeRange,
+        mut on_damage: impl FnMut(RecordError) -> Result<(), RecordError>,
+    ) -> Result<(), RecordError> {
+        let chunks = &self.container.chunks;
+        for chunk in chunks.iter().filter(|c| self.overlaps(c, range)) {
+            match self.events_of(chunk) {
+                Ok(events) => {
+                    for event in events.iter().filter(|e| range.contains(e.t_nanos)) {
+                        writer.event(event)?;
+                    }
+                }
+                Err(e) => on_damage(e)?,
+            }
+            for recorded in self.frames_of(std::slice::from_ref(chunk), range) {
+                match recorded {
+                    Ok(recorded) => writer.frame(&recorded)?,
+                    Err(e) => on_damage(e)?,
+                }
+            }
+        }
+        Ok(())
     }
 
     fn overlaps(&self, chunk: &Chunk, range: TimeRange) -> bool {

@@ -1,10 +1,11 @@
 //! The recorder's thread: drains the frame ring and the events, whatever the disk does.
 
 use crate::channel::Frame;
-use crate::record::engine::{Engine, RecorderStatus};
+use crate::record::engine::Engine;
 use crate::record::error::RecordError;
 use crate::record::event::EventRecord;
 use crate::record::header::TextMap;
+use crate::record::setup::RecorderStatus;
 use rtrb::Consumer;
 use std::path::PathBuf;
 #[expect(

@@ -1,5 +1,6 @@
 //! Makes whole files of recordings that were never finished.
 
+use crate::channel::Frame;
 use crate::record::disk::{self, Disk, SystemDisk};
 use crate::record::error::RecordError;
 use crate::record::event::EventRecord;
@@ -78,28 +79,13 @@ fn copy(session: &Session, to: &Path) -> Result<(), RecordError> {
         .map_err(RecordError::io("create the recording", to))?;
     let mut writer = SessionWriter::create(sink, to, session.header())?;
     let mut lost = Vec::new();
-    for chunk in &session.container().chunks {
-        match session.events_of(chunk) {
-            Ok(events) => {
-                for event in events {
-                    writer.event(&event)?;
-                }
-            }
-            Err(e @ RecordError::Damaged { .. }) => lost.push(e.to_string()),
-            Err(e) => return Err(e),
+    session.copy_to(&mut writer, TimeRange::ALL, |problem| match problem {
+        RecordError::Damaged { .. } => {
+            lost.push(problem.to_string());
+            Ok(())
         }
-    }
-    let mut last = EventRecord::default();
-    for recorded in session.frames(TimeRange::ALL) {
-        match recorded {
-            Ok(recorded) => {
-                (last.seq, last.t_nanos) = (recorded.frame.seq, recorded.frame.t_nanos);
-                writer.frame(&recorded)?;
-            }
-            Err(e @ RecordError::Damaged { .. }) => lost.push(e.to_string()),
-            Err(e) => return Err(e),
-        }
-    }
+        other => Err(other),
+    })?;
     lost.dedup();
     let torn = session.container().torn_bytes();
     let mut text =
@@ -108,10 +94,13 @@ fn copy(session: &Session, to: &Path) -> Result<(), RecordError> {
         text.push_str("; ");
         text.push_str(&problem);
     }
+    let last = session.last_frame().unwrap_or(Frame::empty());
     writer.event(&EventRecord {
+        seq: last.seq,
+        t_nanos: last.t_nanos,
         kind: KIND.into(),
         text: text.clone(),
-        ..last
+        fields: Vec::new(),
     })?;
     // A recording that was finished but not renamed keeps its result.
     let end = session.end().cloned().unwrap_or_default();
