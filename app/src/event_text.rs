@@ -1,8 +1,9 @@
 //! Events in words, the same in the window and on the command line.
 
 use rt_core::channel::Layout;
+use rt_core::control::predictive::FallBack;
 use rt_core::link::{Event, EventKind, StopCause};
-use rt_core::param::ParamSpec;
+use rt_core::param::{Applies, ParamSpec};
 
 /// An event in words.
 pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
@@ -11,19 +12,59 @@ pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String 
         EventKind::State { from, to } => format!("{} → {}", from.name(), to.name()),
         EventKind::ParamApplied { index, value } => {
             let (label, unit) = param(index);
-            format!("{label} = {value} {unit} applied")
+            match params
+                .get(index)
+                .and_then(|p| p.choices.get(value as usize))
+            {
+                Some(choice) => format!("{label} = {choice} applied"),
+                None => format!("{label} = {value} {unit} applied"),
+            }
         }
         EventKind::ParamSettled { index, value } => {
             let (label, unit) = param(index);
             format!("{label} has reached {value} {unit}")
         }
         EventKind::ParamRefused { index, value } => match params.get(index) {
+            Some(p) if p.applies == Applies::ByDesign => {
+                format!(
+                    "{} = {value} refused: it needs gains designed for it",
+                    p.label
+                )
+            }
             Some(p) => format!(
                 "{} = {value} {} refused: allowed are {} to {}",
                 p.label, p.unit, p.min, p.max
             ),
             None => format!("parameter {index} = {value} refused: there is no such parameter"),
         },
+        EventKind::Retuned(approval) => {
+            let margin = approval.least_disk.map_or_else(String::new, |disk| {
+                format!(", smallest disk margin {disk:.3}")
+            });
+            let insisted = if approval.is_override {
+                "; insisted on against the verdict"
+            } else {
+                ""
+            };
+            format!(
+                "new gains in use: predicted ρ {:.4}{margin}{insisted}",
+                approval.rho
+            )
+        }
+        EventKind::RetuningRefused(verdict) => format!("new gains refused: {verdict}"),
+        EventKind::RetuningMisfit => "new gains refused: they are not for this bench".into(),
+        EventKind::FellBack(cause) => format!(
+            "fell back to the LQG controller: {}",
+            match cause {
+                FallBack::Innovation(mean) => format!(
+                    "the predictive model no longer explains the measurements (innovation {mean:.1})"
+                ),
+                FallBack::Tracking(far) => format!(
+                    "the motor was {:.2} mm from where the predictive controller wanted it",
+                    1e3 * far
+                ),
+            }
+        ),
         EventKind::Refused(refusal) => refusal.to_string(),
         EventKind::Warning(fault) => format!("warning: {}", fault.describe(layout).what),
         EventKind::Tripped { fault, action } => {

@@ -108,10 +108,15 @@ impl HilSamples {
             return Err("this bench does not run along a line".into());
         };
         let words = |e: &dyn std::fmt::Display| e.to_string();
-        let line: Line = file::load(&loaded.base().join(&config.line)).map_err(|e| words(&e))?;
+        let Some(line) = &config.line else {
+            return Err("a string has no line to be evaluated along".into());
+        };
+        let line: Line = file::load(&loaded.base().join(line)).map_err(|e| words(&e))?;
         let line = Arc::new(LinearLine::build(&line, config.mesh_m).map_err(|e| words(&e))?);
         let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| words(&e))?;
-        let run = Self::run(config, &line, &pantograph)?;
+        let params = loaded.session.start_params().map_err(|e| words(&e))?;
+        let stiffness = config.contact_stiffness(&params);
+        let run = Self::run(config, &line, &pantograph, stiffness)?;
         let reference = if against_implicit {
             Some(implicit(loaded, &line, &run, &pantograph)?)
         } else {
@@ -143,14 +148,13 @@ impl HilSamples {
         config: &PantographLqgConfig,
         line: &LinearLine,
         pantograph: &Pantograph,
+        stiffness: f64,
     ) -> Result<Run, String> {
         let mut run = Run::new(line, pantograph, config.speed_kmh).map_err(|e| e.to_string())?;
         let (first, last) = config.run_spans(line.layout.spans());
         run.start_span = first;
         run.spans = (run.spans.0.max(first), run.spans.1.min(last));
-        run.coupling = Coupling::Implicit {
-            stiffness: config.coupling().series_stiffness(),
-        };
+        run.coupling = Coupling::Implicit { stiffness };
         Ok(run)
     }
 

@@ -13,5 +13,6 @@ pub mod session;
 mod signals;
 pub mod statistics;
 mod theme;
+pub mod tuning;
 mod units;
 mod window;

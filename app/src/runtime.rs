@@ -5,12 +5,12 @@ use crate::home;
 use crate::session::LoadedSession;
 use drivers::rig_file::{self, RigSetup};
 use drivers::simulated::SimTime;
-use rt_core::bench::{BenchSpec, BuildContext, BuildError};
+use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer};
 use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
 use rt_core::link::{Command, RingSizes, UserSide};
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
-use rt_core::param::ParamError;
+use rt_core::param::{ParamError, ParamSet};
 use rt_core::rt_env::{self, RtRequest, RtStatus};
 use rt_core::rt_loop::{LoopConfig, RtLoop};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -57,6 +57,10 @@ pub struct Prepared<C: Clock> {
     pub layout: Layout,
     /// The bench's declaration.
     pub bench: &'static BenchSpec,
+    /// Designs gains for parameters that need it.
+    pub designer: Option<Box<dyn Designer>>,
+    /// The parameters at the start.
+    pub params: ParamSet,
     /// The period, in nanoseconds.
     pub period_nanos: u64,
 }
@@ -77,11 +81,13 @@ fn prepare<C: Clock>(
     let period_s = period_nanos as f64 / NANOS_PER_SECOND as f64;
     let spec = session.bench.spec();
     let mut notice = |text: String| eprintln!("note: {text}");
-    let bench = session
+    let params = session.start_params()?;
+    let Built { bench, designer } = session
         .bench
         .build(&mut BuildContext {
             base: loaded.base(),
             period_s,
+            params: &params,
             cache: &home::cache_dir(),
             notice: &mut notice,
         })
@@ -98,7 +104,6 @@ fn prepare<C: Clock>(
             uplift_n: session.uplift_n,
         },
     )?;
-    let params = session.start_params()?;
     let frames_in =
         |seconds: u64| (seconds * NANOS_PER_SECOND / period_nanos).clamp(64, 200_000) as usize;
     let config = LoopConfig {
@@ -121,6 +126,8 @@ fn prepare<C: Clock>(
         user,
         layout,
         bench: spec,
+        designer,
+        params,
         period_nanos,
     })
 }
@@ -139,6 +146,10 @@ pub struct RealTimeRun {
     pub layout: Layout,
     /// The bench's declaration.
     pub bench: &'static BenchSpec,
+    /// Designs gains for parameters that need it.
+    pub designer: Option<Box<dyn Designer>>,
+    /// The parameters at the start.
+    pub params: ParamSet,
     /// The period, in nanoseconds.
     pub period_nanos: u64,
     /// The rights that the thread was granted.
@@ -160,6 +171,8 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         user,
         layout,
         bench,
+        designer,
+        params,
         period_nanos,
     } = prepare(loaded, RealClock, SimTime::Real)?;
     let (tell, told) = mpsc::channel();
@@ -185,6 +198,8 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         user,
         layout,
         bench,
+        designer,
+        params,
         period_nanos,
         rt,
         ended,

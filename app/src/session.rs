@@ -37,6 +37,9 @@ pub struct Session {
     /// Parameters that start at another value than their default.
     #[serde(default)]
     pub params: BTreeMap<String, f64>,
+    /// Parameters that change while the bench runs.
+    #[serde(default)]
+    pub changes: Vec<Change>,
     /// Limits in place of the rig's for the same channels, or in addition.
     #[serde(default)]
     pub limits: Vec<Limit>,
@@ -54,6 +57,19 @@ pub struct Session {
     pub inject: Vec<Injection>,
 }
 
+/// Parameters that change at a time of the run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Change {
+    /// When, in s of running.
+    pub after_s: f64,
+    /// Which, and their new values.
+    pub params: BTreeMap<String, f64>,
+    /// Whether they are applied even if the model says that the loop is unstable or too close to it.
+    #[serde(default)]
+    pub insist: bool,
+}
+
 fn default_priority() -> u8 {
     RtRequest::default().priority
 }
@@ -66,6 +82,9 @@ impl Session {
     /// The bench's parameters at their start values.
     pub fn start_params(&self) -> Result<ParamSet, ParamError> {
         let mut params = ParamSet::new(self.bench.spec().params);
+        for (id, value) in self.bench.start_values() {
+            params.preset(id, value)?;
+        }
         for (id, &value) in &self.params {
             params.preset(id, value)?;
         }
@@ -90,10 +109,19 @@ impl FileContent for Session {
         require_within("max_misses", f64::from(self.max_misses), 1.0, 1e6, "")?;
         require_within("priority", f64::from(self.priority), 1.0, 99.0, "")?;
         let specs = self.bench.spec().params;
-        for (id, &value) in &self.params {
-            param::find(specs, id)
-                .and_then(|index| specs[index].check(value))
-                .map_err(|e| FieldError::new("params", e.to_string()))?;
+        let check_params = |params: &BTreeMap<String, f64>| {
+            for (id, &value) in params {
+                param::find(specs, id)
+                    .and_then(|index| specs[index].check(value))
+                    .map_err(|e| FieldError::new("params", e.to_string()))?;
+            }
+            Ok(())
+        };
+        check_params(&self.params)?;
+        for (i, change) in self.changes.iter().enumerate() {
+            let within = |e: FieldError| e.within(&format!("changes[{i}]"));
+            require_not_negative("after_s", change.after_s, "s").map_err(within)?;
+            check_params(&change.params).map_err(within)?;
         }
         for (i, limit) in self.limits.iter().enumerate() {
             limit

@@ -1,9 +1,18 @@
-"""Times in ms, best of several: both gains by scipy; both gains and margins of 32 states by numpy.
+"""Gains and margins by scipy and numpy. Prints times in ms, best of several, then what was found.
 
-The margins are sampled at as many frequencies as ours, without refinement, all in one numpy call a
-channel; the loop matrix stands in for the real one, which has the same size.
+Reads the loop of the Rust side from its standard input: lines of a name and numbers; for each of the
+three channels the open loop a, b, c, d (a column after column). Three ways to the margins, each as
+one call of numpy for all frequencies:
+
+* channels: every channel by itself, as its loop is written down: (zI - A) x = b at all frequencies;
+* shared: all channels from one solution with three right sides of the closed loop;
+* roots: from eigenvalues of the closed and of the open loops, the formula of the Rust side.
+
+All make both gains and the closed loop's eigenvalues too. The frequencies are those of the Rust side,
+found beforehand and without refinement of peaks and crossings, which only the Rust side does.
 """
 
+import sys
 import time
 
 import numpy as np
@@ -28,36 +37,79 @@ A[6:9] = np.outer(b_p, A[3])
 A[6:9, 6:9] += a_p
 B, track = np.zeros((10, 1)), np.zeros(10)
 B[9], track[0], track[3] = 1, 1, -1
+Q, R = 5 * np.outer(track, track), np.eye(1)
 Ae, f, walk, C = np.eye(11), np.zeros(11), np.zeros(11), np.zeros((2, 11))
 f[6:9] = b_p / 240e3
 Ae[:10, :10], Ae[:10, 10] = A, f[:10]
 walk[:] = f
 walk[10], C[0, 0], C[1, 3] = 1, 1, 1
-W = 100 * np.outer(f, f) + 100 * np.outer(walk, walk)
+W, V = 100 * np.outer(f, f) + 100 * np.outer(walk, walk), 1e-6 * np.eye(2)
 
 
 def gains():
-    X = solve_discrete_are(A, B, 5 * np.outer(track, track), np.eye(1))
-    K = np.linalg.solve(1 + B.T @ X @ B, B.T @ X @ A)
-    P = solve_discrete_are(Ae.T, C.T, W, 1e-6 * np.eye(2))
-    return K, P @ C.T @ np.linalg.inv(C @ P @ C.T + 1e-6 * np.eye(2))
+    X = solve_discrete_are(A, B, Q, R)
+    K = np.linalg.solve(R + B.T @ X @ B, B.T @ X @ A)
+    P = solve_discrete_are(Ae.T, C.T, W, V)
+    return K, P @ C.T @ np.linalg.inv(C @ P @ C.T + V)
 
 
-K, L = gains()
-assert abs(K[0, 0] / 1.764479 - 1) < 1e-6, K
-z = np.exp(1j * np.geomspace(6e-4, np.pi, 800))
-loop = np.zeros((32, 32))
-loop[:10, :10] = A - B @ K
-b, c = np.ones(32), np.ones(32)
+rows = {line.split()[0]: np.array(line.split()[1:], float) for line in sys.stdin}
+loops = []
+for name in ["reference", "control", "force"]:
+    b, c, d = rows[name + "_b"], rows[name + "_c"], rows[name + "_d"][0]
+    loops.append((rows[name + "_a"].reshape(len(b), len(b)).T, b, c, d))
+n = len(loops[0][1])
+closed = [a + np.outer(b, c) / (1 - d) for a, b, c, d in loops][0]
+poles = np.linalg.eigvals(closed)
+angles = [0.0]
+while angles[-1] < np.pi:
+    angles.append(angles[-1] + 0.25 * np.min(np.abs(np.exp(1j * angles[-1]) - poles)))
+angles[-1] = np.pi
+angles = np.array(angles)
+z = np.exp(1j * angles)
+inputs = np.array([b / (1 - d) for a, b, c, d in loops]).T
+outputs = np.array([c / (1 - d) for a, b, c, d in loops])
+direct = np.array([d / (1 - d) for a, b, c, d in loops])
 
 
-def everything():
+def judge(S):
+    """Disk, gains and delays of samples of S, one row a channel."""
+    disk = 2 / np.max(np.abs(2 * S - 1), axis=1)
+    found = []
+    for s in S:
+        real = s[:-1][np.diff(np.sign(s.imag)) != 0].real
+        unit = np.diff(np.sign(s.real - 0.5)) != 0
+        delays = np.angle(1 - 1 / s[:-1][unit]) % (2 * np.pi) / np.maximum(angles[:-1][unit], 1e-9)
+        found.append((real / (real - 1), delays))
+    return disk, found
+
+
+def channels():
     gains()
-    np.max(np.abs(np.linalg.eigvals(loop)))
-    for _ in range(3):
-        np.linalg.eigvals(loop)
-        l = np.linalg.solve(z[:, None, None] * np.eye(32) - loop, b[:, None])[:, :, 0] @ c
-        np.max(np.abs((1 + l) / (1 - l)))
+    np.max(np.abs(np.linalg.eigvals(closed)))
+    S = [
+        1 / (1 - d - np.linalg.solve(z[:, None, None] * np.eye(n) - a, b[:, None])[:, :, 0] @ c)
+        for a, b, c, d in loops
+    ]
+    return judge(np.array(S))
+
+
+def shared():
+    gains()
+    np.max(np.abs(np.linalg.eigvals(closed)))
+    x = np.linalg.solve(z[:, None, None] * np.eye(n) - closed, inputs)
+    return judge(1 + direct[:, None] + np.einsum("kn,znk->kz", outputs, x))
+
+
+def roots():
+    gains()
+    poles = np.linalg.eigvals(closed)
+    below = np.prod(z[:, None] - poles, axis=1)
+    S = [
+        np.prod(z[:, None] - np.linalg.eigvals(a), axis=1) / below / (1 - d)
+        for a, b, c, d in loops
+    ]
+    return judge(np.array(S))
 
 
 def best(call, times):
@@ -69,4 +121,7 @@ def best(call, times):
     return 1e3 * min(found)
 
 
-print(best(gains, 50), best(everything, 10))
+print(best(gains, 200), best(channels, 30), best(shared, 50), best(roots, 100), len(z))
+print(*gains()[0][0], np.max(np.abs(poles)))
+for way in [channels, shared, roots]:
+    print(*way()[0])

@@ -11,6 +11,7 @@ use rt_core::control::lqr::{Lqr, LqrWeights};
 use rt_core::control::margins::margins;
 use rt_core::control::spectrum::spectral_radius;
 use rt_core::control::state_space::{RigModel, STATES};
+use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::pantograph::{LumpedMass, Pantograph, Uplift};
 use rt_core::signal::butterworth::low_pass;
 use std::error::Error;
@@ -36,6 +37,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         pad_stiffness_n_per_m: 240e3,
         force_filter: Some(low_pass(1, 100.0, 500.0)?),
         extra_delay_steps: 0,
+        mass: MassForm::PRINTED,
+        exact_rig: None,
     };
     let a = DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]);
     let b = DVector::from_column_slice(plant.b_u.as_slice());
@@ -76,7 +79,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let _ = black_box(margins(&parts.open(Channel::Control)));
         }),
     );
-    let mut lqg = Lqg::new(gains, 5e-3);
+    let mut lqg = Lqg::new(gains, 5e-3, 2e-3);
     report(
         "1000 cycles of the running controller",
         best(|| {

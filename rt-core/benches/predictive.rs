@@ -1,16 +1,19 @@
-//! What a cycle of the predictive controller costs, beside one step of the wire model in the same run.
-//! Six steps of the wire are in it. Timed by the thread's processor time, so that a busy machine does
+//! What a cycle of the predictive controller costs, beside one step of the wire model in the same run,
+//! and what it costs to judge a design. Six steps of the wire are in it. Timed by the thread's processor time, so that a busy machine does
 //! not count as a slow controller.
 //!
 //! `cargo bench -p rt-core --bench predictive`.
 
+use rt_core::control::assessment::Wire;
 use rt_core::control::predictive::{
-    Entry, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning, Tick,
+    Predictive, PredictiveDesign, PredictiveRig, PredictiveSurroundings, PredictiveTuning,
+    PreparedPredictive, Tick, even_way,
 };
 use rt_core::file::load;
 use rt_core::model::catenary::{
     FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire, WireModel,
 };
+use rt_core::model::moving_string::MovingString;
 use rt_core::model::pantograph::Pantograph;
 use std::error::Error;
 use std::hint::black_box;
@@ -23,7 +26,7 @@ const CYCLES: usize = 4000;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets");
-    let design: Line = load(&assets.join("lines/stitched-sw.ron"))?;
+    let file: Line = load(&assets.join("lines/stitched-sw.ron"))?;
     let pantograph: Pantograph = load(&assets.join("pantographs/dsa-380.ron"))?;
     let rig = PredictiveRig::TUR_2024;
     let tuning = PredictiveTuning::ROBUST;
@@ -32,7 +35,31 @@ fn main() -> Result<(), Box<dyn Error>> {
     });
     println!("design: median {:.1} µs", 1e6 * median(&mut designs));
 
-    let line = Arc::new(LinearLine::build(&design, 1.0)?);
+    let design = PredictiveDesign::new(&rig, &pantograph, &tuning)?;
+    for (name, wire) in [
+        ("wire held", Wire::Held),
+        ("string", Wire::String(MovingString::HIGH_SPEED_300)),
+    ] {
+        let prepared = PreparedPredictive::new(&PredictiveSurroundings {
+            wire,
+            rig,
+            pantograph: pantograph.clone(),
+            extra_delay_cycles: 0,
+        })?;
+        let mut loops = times(20, |_| {
+            let _ = black_box(prepared.closed(black_box(&design)));
+        });
+        let mut judged = times(20, |_| {
+            let _ = black_box(prepared.assess(black_box(&design)));
+        });
+        println!(
+            "{name}: linear loop median {:.2} ms, with radius and margins {:.1} ms",
+            1e3 * median(&mut loops),
+            1e3 * median(&mut judged)
+        );
+    }
+
+    let line = Arc::new(LinearLine::build(&file, 1.0)?);
     let mut full = FullWire::new(line.clone(), PERIOD_S)?;
     let basis = Arc::new(ModalBasis::build(&line, MODES, &mut |_| ())?);
     let mut modal = ModalWire::new(line, basis, PERIOD_S, ModalOptions::default())?;
@@ -60,12 +87,9 @@ fn main() -> Result<(), Box<dyn Error>> {
                 force: 150.0 + 60.0 * (0.05 * k as f64).sin(),
                 motor_position: reference,
                 reference,
-                place: place(k),
-                speed: 80.0,
-                entry: Entry {
-                    from_m: 130.0,
-                    length_m: 50.0,
-                },
+                way: even_way(place(k), 0.16, |place| {
+                    ((place - 130.0) / 50.0).clamp(0.0, 1.0)
+                }),
             };
             reference = black_box(control.step(wire, &tick)).reference;
         });

@@ -1,13 +1,15 @@
 //! What a bench is: a model and controller stepped once a cycle. One file a bench below this module.
 
-mod ease;
 pub mod pantograph_lqg;
 pub mod profile;
 mod registry;
 
-pub use registry::{BenchConfig, BuildContext, BuildError, specs};
+pub use registry::{BenchConfig, BuildContext, BuildError, Built, specs};
 
 use crate::channel::{ChannelSpec, Frame};
+use crate::control::assessment::{ChannelMargins, Verdict};
+use crate::control::predictive::FallBack;
+use crate::guard::LimitSpec;
 use crate::param::{ParamSet, ParamSpec};
 
 /// A bench's declaration: everything that the window, the recorder and the command line know of it.
@@ -23,6 +25,8 @@ pub struct BenchSpec {
     pub channels: &'static [ChannelSpec],
     /// What may be changed while it runs.
     pub params: &'static [ParamSpec],
+    /// What protects it, unless rig or session have other limits for the same channels.
+    pub limits: &'static [LimitSpec],
 }
 
 /// What the loop does after a step.
@@ -37,16 +41,110 @@ pub enum Progress {
 /// Why a step failed, with its numbers; words are made outside the loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StepFault {
-    /// The controller's model no longer explains what is measured.
-    Mistrusted {
-        /// Mean normalised innovation squared; about 1 when all is well.
-        innovation: f64,
-    },
     /// A computed or commanded value is not finite.
     NotFinite {
         /// Its column.
         column: usize,
     },
+}
+
+/// What a bench did by itself in a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Notice {
+    /// It took a safer value of a parameter.
+    FellBack {
+        /// Index of the parameter.
+        index: usize,
+        /// The value that it has now.
+        value: f64,
+        /// Why.
+        cause: FallBack,
+    },
+}
+
+/// What was designed for new parameter values, on its way to a running bench. It comes back after use,
+/// so that nothing is freed on the real-time thread.
+#[derive(Debug)]
+pub struct Update {
+    /// The parameters that it changes, by index in the bench's specification.
+    pub params: Vec<(usize, f64)>,
+    /// How it was judged.
+    pub approval: Approval,
+    /// What is exchanged with the bench.
+    pub content: Content,
+}
+
+/// How an update was judged before it was sent.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Approval {
+    /// Spectral radius that the model of the loop has with it.
+    pub rho: f64,
+    /// Smallest disk margin; `None` if the model says that it is unstable.
+    pub least_disk: Option<f64>,
+    /// Whether a person insisted on it against the verdict.
+    pub is_override: bool,
+}
+
+/// Designs of all benches.
+#[derive(Clone, Debug)]
+pub enum Content {
+    /// Both controllers of bench `pantograph-lqg`.
+    PantographLqg(Box<pantograph_lqg::Design>),
+}
+
+/// What a bench did with an update.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Adoption {
+    /// It is in use; the content is now what was in use before.
+    Adopted,
+    /// Another change is still being blended in; to be offered again in the next cycle.
+    Later,
+    /// It does not fit this bench.
+    Refused,
+}
+
+/// What a set of parameters would do, before it is applied.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prospect {
+    /// Spectral radius of the whole loop.
+    pub rho_loop: f64,
+    /// Margins by the name of the cut channel; none if the loop is unstable.
+    pub margins: Vec<(&'static str, ChannelMargins)>,
+    /// Smallest disk margin with which it is accepted.
+    pub needed_disk: f64,
+}
+
+/// Whether parameters may be applied, the channel by its name.
+pub type NamedVerdict = Verdict<&'static str>;
+
+impl Prospect {
+    /// Whether it may be applied.
+    pub fn verdict(&self) -> NamedVerdict {
+        Verdict::of(self.rho_loop, self.least_disk(), self.needed_disk)
+    }
+
+    /// The channel with the smallest disk margin.
+    pub fn least_disk(&self) -> Option<(&'static str, f64)> {
+        self.margins
+            .iter()
+            .map(|(name, margins)| (*name, margins.disk))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// How it is told to the loop.
+    pub fn approval(&self, is_override: bool) -> Approval {
+        Approval {
+            rho: self.rho_loop,
+            least_disk: self.least_disk().map(|(_, disk)| disk),
+            is_override,
+        }
+    }
+}
+
+/// Turns parameter values into an update, in a thread that may allocate and take its time.
+pub trait Designer: Send {
+    /// Designs and judges. An error says in words why there is no design for these values.
+    fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String>;
 }
 
 /// A bench. All that allocates happens when it is built; `reset` and `step` never allocate, lock,
@@ -63,4 +161,14 @@ pub trait Bench: Send {
     ///
     /// The command columns hold on entry what the guard let through in the cycle before.
     fn step(&mut self, params: &ParamSet, frame: &mut Frame) -> Result<Progress, StepFault>;
+
+    /// Takes over a design between two steps, leaving the old one in its place.
+    fn adopt(&mut self, _content: &mut Content) -> Adoption {
+        Adoption::Refused
+    }
+
+    /// What the bench did by itself in the last step, once.
+    fn notice(&mut self) -> Option<Notice> {
+        None
+    }
 }

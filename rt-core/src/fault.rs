@@ -2,7 +2,6 @@
 
 use crate::bench::StepFault;
 use crate::channel::Layout;
-use crate::control::predictive::MonitorLimits;
 use crate::rig::RigFault;
 use serde::Deserialize;
 
@@ -129,10 +128,7 @@ impl Fault {
             | Fault::Limit { column, .. }
             | Fault::Tracking { column, .. }
             | Fault::Step(StepFault::NotFinite { column }) => Some(column),
-            Fault::Rig(_)
-            | Fault::Step(StepFault::Mistrusted { .. })
-            | Fault::Misses { .. }
-            | Fault::Allocation { .. } => None,
+            Fault::Rig(_) | Fault::Misses { .. } | Fault::Allocation { .. } => None,
         }
     }
 
@@ -202,16 +198,6 @@ impl Fault {
                 measured: None,
                 limit: None,
                 advice: "Look at the inputs and parameters before the trip; acknowledge to start again.",
-            },
-            Fault::Step(StepFault::Mistrusted { innovation }) => FaultText {
-                id: "step.mistrusted".into(),
-                what: format!(
-                    "The controller's model no longer explains the measurements (innovation {})",
-                    short(innovation)
-                ),
-                measured: Some(innovation),
-                limit: Some(MonitorLimits::default().innovation),
-                advice: "Identify motor, pad and delay again, or use the LQG controller; then acknowledge.",
             },
             Fault::Misses { in_a_row, limit } => FaultText {
                 id: "loop.misses".into(),

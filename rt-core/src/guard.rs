@@ -89,6 +89,33 @@ impl Limit {
     }
 }
 
+/// A limit that a bench declares for one of its channels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LimitSpec {
+    /// The channel's identifier.
+    pub channel: &'static str,
+    /// Lowest allowed value.
+    pub low: f64,
+    /// Highest allowed value.
+    pub high: f64,
+    /// For how many cycles in a row it must be broken; 1 acts at once.
+    pub for_cycles: u32,
+    /// What is done then.
+    pub action: Action,
+}
+
+impl From<&LimitSpec> for Limit {
+    fn from(spec: &LimitSpec) -> Self {
+        Self {
+            channel: spec.channel.into(),
+            low: spec.low,
+            high: spec.high,
+            for_cycles: spec.for_cycles,
+            action: spec.action,
+        }
+    }
+}
+
 /// What a person can ask of the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -171,19 +198,22 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Resolves all names once. `limits` of the session replace the rig's for the same channel.
+    /// Resolves all names once. Limits of the session replace the rig's for the same channel, and those
+    /// of the rig the bench's.
     pub fn build(
         layout: &Layout,
+        bench: &[LimitSpec],
         rig: &RigSpec,
-        limits: &[Limit],
+        session: &[Limit],
         dt: f64,
     ) -> Result<Self, LayoutError> {
-        let is_kept = |l: &&Limit| !limits.iter().any(|own| own.channel == l.channel);
-        let limits = rig
-            .limits
-            .iter()
-            .filter(is_kept)
-            .chain(limits)
+        let named_in = |limits: &[Limit], l: &Limit| limits.iter().any(|o| o.channel == l.channel);
+        let bench: Vec<Limit> = bench.iter().map(Limit::from).collect();
+        let of_bench = bench.iter().filter(|l| !named_in(&rig.limits, l));
+        let limits = of_bench
+            .chain(&rig.limits)
+            .filter(|l| !named_in(session, l))
+            .chain(session)
             .map(|l| {
                 Ok(BoundLimit {
                     column: layout.column(&l.channel)?,

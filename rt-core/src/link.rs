@@ -1,7 +1,9 @@
 //! The rings between the real-time loop and everyone else: commands in; frames and events out. A
 //! full ring never blocks the loop: what does not fit is counted.
 
+use crate::bench::{Approval, NamedVerdict, Update};
 use crate::channel::Frame;
+use crate::control::predictive::FallBack;
 use crate::fault::{Action, Fault};
 use crate::guard::{Refusal, Request, State};
 use crate::timing::Timing;
@@ -26,6 +28,8 @@ pub enum Command {
         /// Its number; the text stays with whoever sets it.
         number: u32,
     },
+    /// Parameters that were refused before they came to the loop: kept in the order of events.
+    NoteRefusal(NamedVerdict),
     /// Stop in a controlled way, then end the loop.
     Quit,
 }
@@ -87,6 +91,14 @@ pub enum EventKind {
         /// The refused value.
         value: f64,
     },
+    /// New gains took effect; the parameters that they were designed for follow.
+    Retuned(Approval),
+    /// New gains were not applied: the model says that the loop would be unstable or too close to it.
+    RetuningRefused(NamedVerdict),
+    /// New gains came that are not for this bench.
+    RetuningMisfit,
+    /// The bench took a safer controller by itself.
+    FellBack(FallBack),
     /// A request did not fit the state.
     Refused(Refusal),
     /// A fault that warns only, or one that keeps the bench from being ready.
@@ -110,6 +122,8 @@ pub enum EventKind {
 /// The loop's ends of the rings.
 pub(crate) struct LoopSide {
     pub commands: Consumer<Command>,
+    pub updates: Consumer<Box<Update>>,
+    pub used_updates: Producer<Box<Update>>,
     pub events: Producer<Event>,
     pub record: Option<Producer<Frame>>,
     pub display: Option<Producer<Frame>>,
@@ -121,6 +135,8 @@ pub(crate) struct LoopSide {
 pub struct UserSide {
     /// Commands to the loop.
     pub commands: Producer<Command>,
+    /// Designs for the bench.
+    pub updates: UpdateSide,
     /// What happened.
     pub events: Consumer<Event>,
     /// Every frame, for whoever must not miss one; drops are counted.
@@ -131,6 +147,26 @@ pub struct UserSide {
     pub timing: Arc<Timing>,
     /// Set from anywhere, a signal handler included, it has the effect of [`Command::Quit`].
     pub quit: Arc<AtomicBool>,
+}
+
+/// Where designs go to the loop, and come back to be freed.
+pub struct UpdateSide {
+    to_loop: Producer<Box<Update>>,
+    used: Consumer<Box<Update>>,
+}
+
+impl UpdateSide {
+    /// Frees what the loop has done with.
+    pub fn free_used(&mut self) {
+        while self.used.pop().is_ok() {}
+    }
+
+    /// Sends a design; given back if the loop has not yet taken those before.
+    pub fn send(&mut self, update: Box<Update>) -> Result<(), Box<Update>> {
+        self.free_used();
+        let full = |rtrb::PushError::Full(update)| update;
+        self.to_loop.push(update).map_err(full)
+    }
 }
 
 /// How many entries the rings hold.
@@ -144,11 +180,14 @@ pub struct RingSizes {
 
 const COMMANDS: usize = 256;
 const EVENTS: usize = 1024;
+const UPDATES: usize = 8;
 
 /// Makes both sides.
 pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
     let (command_in, command_out) = RingBuffer::new(COMMANDS);
     let (event_in, event_out) = RingBuffer::new(EVENTS);
+    let (update_in, update_out) = RingBuffer::new(UPDATES);
+    let (used_in, used_out) = RingBuffer::new(UPDATES);
     let frames = |size: usize| (size > 0).then(|| RingBuffer::new(size)).unzip();
     let (record_in, record_out) = frames(sizes.record);
     let (display_in, display_out) = frames(sizes.display);
@@ -157,6 +196,8 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
     (
         LoopSide {
             commands: command_out,
+            updates: update_out,
+            used_updates: used_in,
             events: event_in,
             record: record_in,
             display: display_in,
@@ -165,6 +206,10 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
         },
         UserSide {
             commands: command_in,
+            updates: UpdateSide {
+                to_loop: update_in,
+                used: used_out,
+            },
             events: event_out,
             record: record_out,
             display: display_out,

@@ -4,3 +4,5 @@ pub mod catenary;
 pub mod interaction_mass;
 pub mod moving_string;
 pub mod pantograph;
+pub mod span_profile;
+pub mod string_wire;

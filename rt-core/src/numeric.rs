@@ -2,3 +2,4 @@
 
 pub mod banded;
 pub mod eigen;
+pub mod francis;

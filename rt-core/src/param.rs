@@ -31,8 +31,21 @@ pub struct ParamSpec {
     pub slew_per_s: Option<f64>,
     /// How a control divides the range.
     pub scale: Scale,
+    /// Names of the values 0, 1, …, if it is a choice; empty for a number.
+    pub choices: &'static [&'static str],
+    /// What has to happen before the bench can use a new value.
+    pub applies: Applies,
     /// One sentence on what it does.
     pub help: &'static str,
+}
+
+/// What has to happen before the bench can use a new value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applies {
+    /// Nothing: the loop takes the value as it is.
+    Directly,
+    /// Gains are designed and judged outside the loop, and come with the value ([`crate::bench::Update`]).
+    ByDesign,
 }
 
 /// Why a parameter was not accepted.
@@ -65,9 +78,38 @@ pub enum ParamError {
 }
 
 impl ParamSpec {
-    /// Accepts a value within the range and refuses every other, NaN included.
+    /// A number for whose values gains are designed; logarithmic unless its range begins at 0.
+    pub const fn designed(
+        id: &'static str,
+        label: &'static str,
+        unit: &'static str,
+        default: f64,
+        (min, max): (f64, f64),
+        help: &'static str,
+    ) -> Self {
+        Self {
+            id,
+            label,
+            unit,
+            default,
+            min,
+            max,
+            slew_per_s: None,
+            scale: if min > 0.0 {
+                Scale::Logarithmic
+            } else {
+                Scale::Linear
+            },
+            choices: &[],
+            applies: Applies::ByDesign,
+            help,
+        }
+    }
+
+    /// Accepts a value within the range and refuses every other, NaN included. A choice has whole values.
     pub fn check(&self, value: f64) -> Result<f64, ParamError> {
-        if (self.min..=self.max).contains(&value) {
+        let is_whole = self.choices.is_empty() || value.fract() == 0.0;
+        if (self.min..=self.max).contains(&value) && is_whole {
             Ok(value)
         } else {
             Err(ParamError::OutOfRange {
@@ -139,13 +181,14 @@ impl ParamSet {
         Ok(())
     }
 
-    /// Accepts a new target within the range; every other is refused (`false`) and changes nothing.
+    /// Accepts a new target within the range; every other is refused (`false`) and changes nothing, and
+    /// so is a value that needs a design.
     /// A parameter without slew has the value from this cycle on.
     pub fn request(&mut self, index: usize, value: f64) -> bool {
         let Some(spec) = self.specs.get(index) else {
             return false;
         };
-        if spec.check(value).is_err() {
+        if spec.check(value).is_err() || spec.applies == Applies::ByDesign {
             return false;
         }
         self.targets[index] = value;
@@ -153,6 +196,19 @@ impl ParamSet {
             self.values[index] = value;
         }
         true
+    }
+
+    /// Sets value and target at once to what a design was made for; refuses what is out of range.
+    pub fn take_designed(&mut self, index: usize, value: f64) -> bool {
+        let fits = self
+            .specs
+            .get(index)
+            .is_some_and(|s| s.check(value).is_ok());
+        if fits {
+            self.targets[index] = value;
+            self.values[index] = value;
+        }
+        fits
     }
 
     /// Moves every slewed parameter toward its target for one cycle of `dt` seconds.
@@ -180,6 +236,8 @@ mod tests {
             max: 2.0,
             slew_per_s: None,
             scale: Scale::Logarithmic,
+            choices: &[],
+            applies: Applies::Directly,
             help: "",
         },
         ParamSpec {
@@ -191,6 +249,8 @@ mod tests {
             max: 1.0,
             slew_per_s: Some(0.5),
             scale: Scale::Linear,
+            choices: &[],
+            applies: Applies::Directly,
             help: "",
         },
     ];

@@ -1,6 +1,6 @@
 //! One cycle: exchange → step → guard → publish. The only place where a bench and a rig meet.
 
-use crate::bench::{Bench, Progress, StepFault};
+use crate::bench::{Adoption, Bench, Notice, Progress, StepFault, Update};
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError, Role};
 use crate::fault::{Action, Fault};
 use crate::guard::{Guard, Limit, Refusal, Request, State};
@@ -58,6 +58,8 @@ pub struct RtLoop<C: Clock> {
     exec_nanos: u64,
     allocations: u32,
     last_warning: Option<Fault>,
+    /// A design that the bench takes later.
+    waiting: Option<Box<Update>>,
     quitting: bool,
 }
 
@@ -76,7 +78,7 @@ impl<C: Clock> RtLoop<C> {
         let layout = join(&*bench, &*rig)?;
         rig.bind(&layout)?;
         let dt = config.period_nanos as f64 / NANOS_PER_SECOND as f64;
-        let guard = Guard::build(&layout, rig.spec(), &config.limits, dt)?;
+        let guard = Guard::build(&layout, bench.spec().limits, rig.spec(), &config.limits, dt)?;
         let (side, user) = link::connect(config.rings);
         let own = Self {
             clock,
@@ -96,6 +98,7 @@ impl<C: Clock> RtLoop<C> {
             exec_nanos: 0,
             allocations: 0,
             last_warning: None,
+            waiting: None,
             quitting: false,
         };
         Ok((own, user, layout))
@@ -125,6 +128,7 @@ impl<C: Clock> RtLoop<C> {
         self.frame.t_nanos = tick.t_nanos;
         self.note_timing(tick);
         self.serve_commands();
+        self.serve_update();
         self.advance_params();
 
         let exchanged = self.rig.exchange(&mut self.frame);
@@ -147,6 +151,7 @@ impl<C: Clock> RtLoop<C> {
                 Ok(Progress::Finished) => finished = Some(StopCause::Finished),
                 Err(e) => fault = Some(Fault::Step(e)),
             }
+            self.tell_notice();
             if let (None, Some(column)) = (fault, self.guard.find_bad_command(&self.frame)) {
                 fault = Some(Fault::Step(StepFault::NotFinite { column }));
             }
@@ -219,6 +224,7 @@ impl<C: Clock> RtLoop<C> {
                 Command::Request(request) => self.serve_request(request),
                 Command::SetParam { index, value } => self.set_param(index, value),
                 Command::Mark { number } => self.tell(EventKind::Mark { number }),
+                Command::NoteRefusal(verdict) => self.tell(EventKind::RetuningRefused(verdict)),
                 Command::Quit => self.quit(StopCause::Requested),
             }
         }
@@ -241,6 +247,50 @@ impl<C: Clock> RtLoop<C> {
             self.slewing[index] = self.params.get(index) != value;
         } else {
             self.tell(EventKind::ParamRefused { index, value });
+        }
+    }
+
+    /// At most one design a cycle, and only if there is a place to give it back.
+    fn serve_update(&mut self) {
+        if self.side.used_updates.is_full() {
+            return;
+        }
+        let waiting = self.waiting.take();
+        let Some(mut update) = waiting.or_else(|| self.side.updates.pop().ok()) else {
+            return;
+        };
+        match self.bench.adopt(&mut update.content) {
+            Adoption::Later => {
+                self.waiting = Some(update);
+                return;
+            }
+            Adoption::Adopted => {
+                self.tell(EventKind::Retuned(update.approval));
+                for &(index, value) in &update.params {
+                    self.take_designed(index, value);
+                }
+            }
+            Adoption::Refused => self.tell(EventKind::RetuningMisfit),
+        }
+        // There is room: only this thread fills the ring.
+        let _ = self.side.used_updates.push(update);
+    }
+
+    fn take_designed(&mut self, index: usize, value: f64) {
+        if self.params.take_designed(index, value) {
+            self.tell(EventKind::ParamApplied { index, value });
+        }
+    }
+
+    fn tell_notice(&mut self) {
+        if let Some(Notice::FellBack {
+            index,
+            value,
+            cause,
+        }) = self.bench.notice()
+        {
+            self.tell(EventKind::FellBack(cause));
+            self.take_designed(index, value);
         }
     }
 

@@ -16,6 +16,7 @@ use rt_core::control::newmark::LinearPart;
 use rt_core::control::spectrum::{eigenvalues, spectral_radius};
 use rt_core::control::stability_map::{delay_map, logarithmic_grid, stability_map};
 use rt_core::control::state_space::RigModel;
+use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::moving_string::MovingString;
 use rt_core::model::pantograph::{LumpedMass, Pantograph, Uplift};
 use support::Reference;
@@ -49,6 +50,8 @@ fn surroundings(wire: Wire) -> Surroundings {
         pad_stiffness_n_per_m: 240e3,
         force_filter: ForceFilter::FirstOrder { cutoff_hz: 100.0 },
         extra_delay_steps: 0,
+        mass: MassForm::PRINTED,
+        exact_rig: None,
     }
 }
 

@@ -15,8 +15,8 @@ mod predictive;
 use predictive::{Bench, Outcome, PERIOD_S, Scene};
 use rt_core::control::predictive::controller::OtherStates;
 use rt_core::control::predictive::{
-    Entry, FallBack, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveError,
-    PredictiveRig, PredictiveTuning, Tick,
+    FallBack, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveError, PredictiveRig,
+    PredictiveTuning, Tick, even_way,
 };
 use rt_core::model::catenary::{
     Filter, FullWire, ModalBasis, ModalOptions, ModalWire, Series, WireModel,
@@ -417,6 +417,7 @@ fn a_cycle_does_not_use_the_heap_and_leaves_no_trial_step_behind() {
     let mut alone = BENCH.wire();
     let mut control = Predictive::new(design(&RIG, &ROBUST), &wire).unwrap();
     let mut other = design(&RIG, &PredictiveTuning::FAST);
+    let entry = |place: f64| ((place - 130.0) / 50.0).clamp(0.0, 1.0);
     control.reset(0.003, 150.0);
     for k in 0..400 {
         let tick = Tick {
@@ -428,12 +429,7 @@ fn a_cycle_does_not_use_the_heap_and_leaves_no_trial_step_behind() {
             },
             motor_position: 0.003,
             reference: 0.003,
-            place: 130.0 + 0.16 * f64::from(k),
-            speed: 80.0,
-            entry: Entry {
-                from_m: 130.0,
-                length_m: 50.0,
-            },
+            way: even_way(130.0 + 0.16 * f64::from(k), 0.16, entry),
         };
         let (result, uses) = guarded(|| {
             if k == 250 {
@@ -443,10 +439,11 @@ fn a_cycle_does_not_use_the_heap_and_leaves_no_trial_step_behind() {
         });
         assert_eq!(uses, 0, "cycle {k}");
         assert!(result.reference.is_finite());
-        alone.predict(tick.place);
-        alone.respond(tick.entry.share(tick.place) * result.force);
+        let here = tick.way[0];
+        alone.predict(here.place);
+        alone.respond(here.share * result.force);
         alone.commit();
-        assert_eq!(wire.rise(tick.place), alone.rise(tick.place), "cycle {k}");
+        assert_eq!(wire.rise(here.place), alone.rise(here.place), "cycle {k}");
     }
     // A reference that is no number: nothing senseless is sent, and the monitor hears of it.
     let mut broken = Monitor::new(MonitorLimits::default()).unwrap();
@@ -456,12 +453,7 @@ fn a_cycle_does_not_use_the_heap_and_leaves_no_trial_step_behind() {
             force: 150.0,
             motor_position: 0.003,
             reference: f64::NAN,
-            place: 200.0,
-            speed: 80.0,
-            entry: Entry {
-                from_m: 130.0,
-                length_m: 50.0,
-            },
+            way: even_way(200.0, 0.16, entry),
         };
         told = told.or(broken.watch(&control.step(&mut wire, &tick)));
     }

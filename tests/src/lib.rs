@@ -4,11 +4,14 @@
 
 use pantobench::runtime::{self, Prepared};
 use pantobench::session::{LoadedSession, Session};
+use pantobench::tuning::{self, Refused};
+use rt_core::bench::{Designer, Prospect};
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::guard::{Request, State};
 use rt_core::link::{Command, Event, UserSide};
 use rt_core::pacing::ExactClock;
+use rt_core::param::ParamSet;
 use rt_core::rt_loop::RtLoop;
 use std::path::{Path, PathBuf};
 
@@ -42,6 +45,10 @@ pub struct ExactRun {
     pub frames: Vec<Frame>,
     /// Every event so far.
     pub events: Vec<Event>,
+    /// Designs gains for parameters that need it.
+    pub designer: Option<Box<dyn Designer>>,
+    /// The parameters as they were asked for and not refused.
+    pub params: ParamSet,
     /// Whether the loop goes on.
     pub goes_on: bool,
 }
@@ -54,6 +61,8 @@ impl ExactRun {
             rt_loop,
             mut user,
             layout,
+            designer,
+            params,
             ..
         } = prepared;
         user.display = None;
@@ -63,6 +72,8 @@ impl ExactRun {
             layout,
             frames: Vec::new(),
             events: Vec::new(),
+            designer,
+            params,
             goes_on: true,
         }
     }
@@ -93,6 +104,16 @@ impl ExactRun {
             .commands
             .push(Command::Request(request))
             .unwrap_or_else(|e| panic!("{e}"));
+    }
+
+    /// Changes parameters as a technician would; what the model says of them, or why they are refused.
+    pub fn change(
+        &mut self,
+        values: &[(&str, f64)],
+        insist: bool,
+    ) -> Result<Option<Prospect>, Refused> {
+        let designer = self.designer.as_deref();
+        tuning::change(&mut self.user, designer, &mut self.params, values, insist)
     }
 
     /// The state after the last cycle.

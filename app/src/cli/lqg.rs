@@ -8,9 +8,11 @@ use rt_core::control::assessment::{
     Assessment, ChannelMargins, ForceFilter, Prepared, Surroundings, Tuning, Verdict, Wire,
 };
 use rt_core::control::newmark::SecondOrder;
+use rt_core::control::predictive::PredictiveRig;
 use rt_core::control::stability_map::{delay_map, logarithmic_grid, stability_map};
 use rt_core::control::state_space::RigModel;
 use rt_core::file;
+use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::moving_string::MovingString;
 use serde_json::{Value, json};
 use std::path::PathBuf;
@@ -137,8 +139,25 @@ impl Design {
                     cutoff_hz,
                 }),
             extra_delay_steps: (rig.delays.extra_s / RigModel::TUR_2024.period_s).round() as usize,
+            mass: MassForm::IMPLICIT,
+            exact_rig: rig.force_sensor.filter_hz.map(|hz| exact_rig(&rig, hz)),
         };
         Prepared::new(&rig_model(&rig), &surroundings).map_err(Failure::input)
+    }
+}
+
+/// The rig as it runs.
+fn exact_rig(rig: &SimulatedConfig, force_filter_hz: f64) -> PredictiveRig {
+    let period_s = RigModel::TUR_2024.period_s;
+    PredictiveRig {
+        motor_omega_rad_per_s: rig.motor.omega_rad_per_s,
+        motor_damping_ratio: rig.motor.damping_ratio,
+        pad_stiffness_n_per_m: rig.pad_stiffness_n_per_m,
+        force_filter_hz,
+        reference_delay_s: rig.delays.reference_s,
+        force_delay_cycles: (rig.delays.force_s / period_s).round() as usize,
+        period_s,
+        ..PredictiveRig::TUR_2024
     }
 }
 

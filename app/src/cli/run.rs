@@ -5,14 +5,18 @@ use super::{Failure, text};
 use crate::event_text;
 use crate::hil_result::HilSamples;
 use crate::runtime::{self, Prepared, StartError};
-use crate::session::LoadedSession;
+use crate::session::{Change, LoadedSession, Session};
 use crate::statistics::RunStatistics;
-use rt_core::bench::{BenchConfig, BenchSpec};
+use crate::tuning::{self, Refused};
+use rt_core::bench::{BenchConfig, BenchSpec, Designer, Prospect};
 use rt_core::channel::Layout;
+use rt_core::control::assessment::Verdict;
 use rt_core::link::{Command, UserSide};
+use rt_core::param::{ParamSet, ParamSpec};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -36,6 +40,12 @@ pub struct Arguments {
     /// Compare a pantograph bench with the coupled solution of the same line, pantograph and stiffness.
     #[arg(long, value_enum, value_name = "WHAT")]
     against: Option<Against>,
+    /// Change parameters while the bench runs, for example 8:q=500,r=2 after 8 s; may be repeated.
+    #[arg(long, value_name = "S:ID=VALUE,…")]
+    change: Vec<String>,
+    /// Apply changes even if the model says that the loop is unstable or too close to it.
+    #[arg(long)]
+    insist: bool,
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
@@ -74,6 +84,7 @@ struct Report {
     timing: Arc<Timing>,
     rt: Option<RtStatus>,
     samples: Option<HilSamples>,
+    changes: Vec<Made>,
 }
 
 impl Report {
@@ -90,6 +101,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         rt_core::file::FileContent::check(&loaded.session)
             .map_err(|e| Failure::Input(format!("--seconds is refused: {}", e.problem)))?;
     }
+    for text in &arguments.change {
+        let change = parse_change(text, arguments.insist)
+            .map_err(|e| Failure::Input(format!("--change {text} is refused: {e}")))?;
+        loaded.session.changes.push(change);
+    }
+    rt_core::file::FileContent::check(&loaded.session)
+        .map_err(|e| Failure::Input(format!("a change is refused: {e}")))?;
     if arguments.against.is_some() && !matches!(loaded.session.bench, BenchConfig::PantographLqg(_))
     {
         return Err(Failure::Input(format!(
@@ -119,13 +137,107 @@ fn start_failure(e: StartError) -> Failure {
     }
 }
 
+/// A change from the command line: seconds, then parameters.
+fn parse_change(text: &str, insist: bool) -> Result<Change, String> {
+    const FORM: &str = "expected SECONDS:ID=VALUE, with more after commas, like 8:q=500,r=2";
+    let (after, params) = text.split_once(':').ok_or(FORM)?;
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .map_err(|_| format!("'{text}' is no number; {FORM}"))
+    };
+    let one = |pair: &str| {
+        let (id, value) = pair.split_once('=').ok_or(FORM)?;
+        Ok((id.trim().to_owned(), number(value)?))
+    };
+    Ok(Change {
+        after_s: number(after)?,
+        params: params.split(',').map(one).collect::<Result<_, String>>()?,
+        insist,
+    })
+}
+
+/// A change that was asked for, and what became of it.
+struct Made {
+    after_s: f64,
+    params: BTreeMap<String, f64>,
+    outcome: Result<Option<Prospect>, Refused>,
+}
+
+impl Made {
+    fn to_json(&self) -> Value {
+        let (prospect, refused) = match &self.outcome {
+            Ok(prospect) => (prospect.as_ref(), None),
+            Err(refused) => (None, Some(refused)),
+        };
+        let rho = match refused {
+            Some(Refused::Verdict(Verdict::Unstable { rho })) => Some(*rho),
+            _ => prospect.map(|p| p.rho_loop),
+        };
+        json!({
+            "after_s": self.after_s, "params": self.params, "applied": self.outcome.is_ok(), "rho": rho,
+            "disk": prospect.and_then(Prospect::least_disk).map(|(_, disk)| disk),
+            "refusal": refused.map(ToString::to_string),
+        })
+    }
+}
+
+/// Makes the changes of a session when their time has come.
+struct Changes {
+    waiting: VecDeque<Change>,
+    made: Vec<Made>,
+    designer: Option<Box<dyn Designer>>,
+    applied: ParamSet,
+}
+
+impl Changes {
+    fn new(session: &Session, designer: Option<Box<dyn Designer>>, applied: ParamSet) -> Self {
+        let mut waiting = session.changes.clone();
+        waiting.sort_by(|a, b| a.after_s.total_cmp(&b.after_s));
+        Self {
+            waiting: waiting.into(),
+            made: Vec::new(),
+            designer,
+            applied,
+        }
+    }
+
+    fn serve(&mut self, user: &mut UserSide, running_s: f64) {
+        let is_due = |change: &Change| change.after_s <= running_s;
+        while self.waiting.front().is_some_and(is_due) {
+            let Some(change) = self.waiting.pop_front() else {
+                return;
+            };
+            let values: Vec<(&str, f64)> = change
+                .params
+                .iter()
+                .map(|(id, v)| (id.as_str(), *v))
+                .collect();
+            let outcome = tuning::change(
+                user,
+                self.designer.as_deref(),
+                &mut self.applied,
+                &values,
+                change.insist,
+            );
+            self.made.push(Made {
+                after_s: change.after_s,
+                params: change.params,
+                outcome,
+            });
+        }
+    }
+}
+
 /// The part of a run that is the same on every clock: serve events, gather frames.
 struct Follower {
     conductor: Conductor,
     statistics: RunStatistics,
     samples: Option<HilSamples>,
     layout: Layout,
-    params: &'static [rt_core::param::ParamSpec],
+    params: &'static [ParamSpec],
+    changes: Changes,
+    period_s: f64,
     last_t_s: f64,
 }
 
@@ -133,14 +245,18 @@ impl Follower {
     fn new(
         loaded: &LoadedSession,
         layout: &Layout,
-        params: &'static [rt_core::param::ParamSpec],
+        designer: Option<Box<dyn Designer>>,
+        params: ParamSet,
     ) -> Self {
+        let period_s = loaded.period_nanos() as f64 * 1e-9;
         Self {
             conductor: Conductor::default(),
             statistics: RunStatistics::new(layout.len(), loaded.session.statistics_from_s),
-            samples: HilSamples::for_layout(layout, loaded.period_nanos() as f64 * 1e-9),
+            samples: HilSamples::for_layout(layout, period_s),
             layout: layout.clone(),
-            params,
+            params: params.specs(),
+            changes: Changes::new(&loaded.session, designer, params),
+            period_s,
             last_t_s: 0.0,
         }
     }
@@ -164,6 +280,10 @@ impl Follower {
             );
             answers[0] = self.conductor.answer(&event).or(answers[0]);
         }
+        let running_s = self.statistics.running_cycles() as f64 * self.period_s;
+        if running_s > 0.0 {
+            self.changes.serve(user, running_s);
+        }
         let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
         if stop.load(Ordering::Relaxed) || waited_too_long {
             answers[1] = self.conductor.interrupt();
@@ -182,10 +302,12 @@ fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartE
         mut user,
         layout,
         bench,
+        designer,
+        params,
         period_nanos,
     } = runtime::prepare_exact(loaded)?;
     user.display = None;
-    let mut follower = Follower::new(loaded, &layout, bench.params);
+    let mut follower = Follower::new(loaded, &layout, designer, params);
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -199,7 +321,7 @@ fn run_real_time(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, St
     for missing in &run.rt.missing {
         eprintln!("note: {missing}");
     }
-    let mut follower = Follower::new(loaded, &run.layout, run.bench.params);
+    let mut follower = Follower::new(loaded, &run.layout, run.designer.take(), run.params);
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         std::thread::park_timeout(Duration::from_millis(5));
@@ -231,6 +353,7 @@ fn report(
         outcome: follower.conductor.outcome,
         statistics: follower.statistics,
         samples: follower.samples,
+        changes: follower.changes.made,
         cycles: Timing::read(&timing.cycles),
         overruns: Timing::read(&timing.overruns),
         skipped: Timing::read(&timing.skipped),
@@ -257,6 +380,16 @@ fn judge(report: &Report) -> Result<(), Failure> {
         return Err(Failure::Result(format!(
             "at {t_s:.3} s: {} ({effect}). {}",
             words.what, words.advice
+        )));
+    }
+    if let Some((made, refused)) = report
+        .changes
+        .iter()
+        .find_map(|made| Some((made, made.outcome.as_ref().err()?)))
+    {
+        return Err(Failure::Result(format!(
+            "the change after {} s was refused: {refused}. Insist on it with --insist or insist: true",
+            made.after_s
         )));
     }
     if !outcome.ran {
@@ -299,6 +432,7 @@ fn to_json(r: &Report, result: Value) -> Value {
         "timing": { "wake_us": percentiles(&r.timing.wake), "exec_us": percentiles(&r.timing.exec) },
         "state": final_state(&r.outcome),
         "trip": trip,
+        "changes": r.changes.iter().map(Made::to_json).collect::<Vec<_>>(),
         "channels": channels,
         "result": result,
     })
@@ -312,13 +446,15 @@ fn percentiles(h: &Histogram) -> Value {
 /// The bench's own result. A run that ended before its evaluated spans has none.
 fn result(r: &Report, loaded: &LoadedSession, against: Option<Against>) -> Result<Value, Failure> {
     if let Some(samples) = &r.samples {
-        return match samples.evaluate(loaded, against.is_some()) {
-            Ok(result) => Ok(result),
-            Err(_) if against.is_none() || r.outcome.fault.is_some() => Ok(json!({})),
-            Err(problem) => Err(Failure::Result(format!(
-                "the run cannot be compared: {problem}"
-            ))),
-        };
+        match samples.evaluate(loaded, against.is_some()) {
+            Ok(result) => return Ok(result),
+            Err(problem) if against.is_some() && r.outcome.fault.is_none() => {
+                return Err(Failure::Result(format!(
+                    "the run cannot be compared: {problem}"
+                )));
+            }
+            Err(_) => {}
+        }
     }
     let Some(column) = r.layout.find("tracking_error") else {
         return Ok(json!({}));

@@ -6,10 +6,10 @@ mod source;
 pub use source::{Source, Sweep};
 
 use super::{Bench, BenchSpec, BuildError, Progress, StepFault};
-use crate::bench::ease::smooth_step;
 use crate::channel::{ChannelSpec, Frame};
 use crate::file::{FieldError, require_within};
-use crate::param::{ParamSet, ParamSpec, Scale};
+use crate::param::{Applies, ParamSet, ParamSpec, Scale};
+use crate::signal::ease::smooth_step;
 use serde::Deserialize;
 use source::Player;
 use std::path::Path;
@@ -45,6 +45,8 @@ pub static SPEC: BenchSpec = BenchSpec {
             max: 2.0,
             slew_per_s: Some(0.5),
             scale: Scale::Linear,
+            choices: &[],
+            applies: Applies::Directly,
             help: "Factor on the heights of the profile.",
         },
         ParamSpec {
@@ -56,6 +58,8 @@ pub static SPEC: BenchSpec = BenchSpec {
             max: 0.1,
             slew_per_s: Some(0.05),
             scale: Scale::Linear,
+            choices: &[],
+            applies: Applies::Directly,
             help: "Height added to the whole profile; lower presses the pantograph down.",
         },
         ParamSpec {
@@ -67,9 +71,12 @@ pub static SPEC: BenchSpec = BenchSpec {
             max: 4.0,
             slew_per_s: Some(1.0),
             scale: Scale::Logarithmic,
+            choices: &[],
+            applies: Applies::Directly,
             help: "Speed of the profile's time: 2 plays a 1 Hz sine at 2 Hz.",
         },
     ],
+    limits: &[],
 };
 
 /// The settings of the bench in a session file.

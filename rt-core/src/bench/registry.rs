@@ -1,7 +1,8 @@
 //! All benches by name: what a session file may choose from.
 
-use super::{Bench, BenchSpec, pantograph_lqg, profile};
+use super::{Bench, BenchSpec, Designer, pantograph_lqg, profile};
 use crate::file::{FieldError, FileError};
+use crate::param::ParamSet;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -34,10 +35,20 @@ pub struct BuildContext<'a> {
     pub base: &'a Path,
     /// The loop's period, in s.
     pub period_s: f64,
+    /// The parameters at the start.
+    pub params: &'a ParamSet,
     /// Where prepared models are kept.
     pub cache: &'a Path,
     /// Hears what a person should know.
     pub notice: &'a mut dyn FnMut(String),
+}
+
+/// A bench, and who designs its gains, if it has any.
+pub struct Built {
+    /// The bench.
+    pub bench: Box<dyn Bench>,
+    /// Turns parameters into gains.
+    pub designer: Option<Box<dyn Designer>>,
 }
 
 static SPECS: [&BenchSpec; 2] = [&profile::SPEC, &pantograph_lqg::SPEC];
@@ -56,16 +67,31 @@ impl BenchConfig {
         }
     }
 
+    /// Values with which parameters begin, where the settings say so; the session's own go before these.
+    pub fn start_values(&self) -> Vec<(&'static str, f64)> {
+        match self {
+            BenchConfig::Profile(_) => Vec::new(),
+            BenchConfig::PantographLqg(config) => vec![("controller", config.controller.part())],
+        }
+    }
+
     /// Builds the bench.
-    pub fn build(&self, context: &mut BuildContext<'_>) -> Result<Box<dyn Bench>, BuildError> {
+    pub fn build(&self, context: &mut BuildContext<'_>) -> Result<Built, BuildError> {
         Ok(match self {
-            BenchConfig::Profile(config) => Box::new(profile::ProfileBench::build(
-                config,
-                context.base,
-                context.period_s,
-            )?),
+            BenchConfig::Profile(config) => Built {
+                bench: Box::new(profile::ProfileBench::build(
+                    config,
+                    context.base,
+                    context.period_s,
+                )?),
+                designer: None,
+            },
             BenchConfig::PantographLqg(config) => {
-                Box::new(pantograph_lqg::PantographLqgBench::build(config, context)?)
+                let (bench, designer) = pantograph_lqg::PantographLqgBench::build(config, context)?;
+                Built {
+                    bench: Box::new(bench),
+                    designer: Some(Box::new(designer)),
+                }
             }
         })
     }
@@ -104,6 +130,15 @@ mod tests {
                     p.id
                 );
                 assert!(p.slew_per_s.is_none_or(|s| s > 0.0));
+                assert!(p.choices.is_empty() || p.max == (p.choices.len() - 1) as f64);
+            }
+            for limit in spec.limits {
+                assert!(
+                    spec.channels.iter().any(|c| c.id == limit.channel),
+                    "{} is limited but not declared",
+                    limit.channel
+                );
+                assert!(crate::guard::Limit::from(limit).check().is_ok());
             }
         }
     }

@@ -1,15 +1,17 @@
 //! A tuning judged before it is applied: gains, stability of the whole loop, margins, verdict.
 
-use super::closed_loop::{Channel, LoopParts, pantograph_on_pad};
+use super::closed_loop::{Channel, LoopParts, OpenLoop, pantograph_on_pad};
 use super::kalman::{Kalman, KalmanTuning, NoiseReading, OBSERVED};
 use super::lqg::LqgGains;
 use super::lqr::{Lqr, LqrWeights};
-use super::margins::{MarginError, margins};
+use super::margins::{MarginError, margins_with_poles};
 use super::newmark::LinearPart;
+use super::predictive::{LinearRig, PredictiveRig};
 use super::riccati::RiccatiError;
-use super::spectrum::{eigenvalues, spectral_radius};
+use super::spectrum::eigenvalues;
 use super::state_space::{Plant, RigModel, STATES};
 use crate::file::{FieldError, FileContent, require_positive, require_within};
+use crate::model::interaction_mass::MassForm;
 use crate::model::moving_string::MovingString;
 use crate::model::pantograph::Pantograph;
 use crate::signal::butterworth::{DesignError, low_pass};
@@ -126,8 +128,11 @@ pub enum AssessmentError {
     /// Margins could not be found though the loop is stable.
     #[error("margins: {0}")]
     Margins(MarginError),
-    /// Eigenvalues of the rig did not settle.
-    #[error("the eigenvalues of the rig model could not be found; check the rig's parameters")]
+    /// Eigenvalues of the rig or of the loop did not settle.
+    #[error(
+        "the eigenvalues of the rig model or of its loop could not be found; check the rig's \
+         parameters"
+    )]
     Eigenvalues,
 }
 
@@ -169,6 +174,11 @@ pub struct Surroundings {
     pub force_filter: ForceFilter,
     /// Cycles by which the reference comes later than the rig model says.
     pub extra_delay_steps: usize,
+    /// How the interaction mass meets the wire.
+    pub mass: MassForm,
+    /// The rig as it runs, in place of pad, force filter and the model's motor: held references, exact
+    /// motion, delays of its own.
+    pub exact_rig: Option<PredictiveRig>,
 }
 
 /// Surroundings turned into linear parts once, for many tunings of a rig.
@@ -180,6 +190,8 @@ pub struct Prepared {
     pad_stiffness_n_per_m: f64,
     force_filter: Option<Sos>,
     extra_delay_steps: usize,
+    mass: MassForm,
+    exact_rig: Option<LinearRig>,
 }
 
 /// The longest extra delay, in cycles.
@@ -209,6 +221,10 @@ impl Prepared {
             }
             ForceFilter::Sections(sections) => Some(sections.clone()),
         };
+        let exact_rig = surroundings.exact_rig.map(|real| {
+            real.check()?;
+            Ok::<_, FieldError>(LinearRig::new(&real, pantograph))
+        });
         Ok(Self {
             rig: *rig,
             wire,
@@ -216,6 +232,8 @@ impl Prepared {
             pad_stiffness_n_per_m: pad,
             force_filter,
             extra_delay_steps: surroundings.extra_delay_steps,
+            mass: surroundings.mass,
+            exact_rig: exact_rig.transpose().map_err(|e| e.within("exact_rig"))?,
         })
     }
 
@@ -234,6 +252,8 @@ impl Prepared {
             pad_stiffness_n_per_m: self.pad_stiffness_n_per_m,
             force_filter: self.force_filter.clone(),
             extra_delay_steps: self.extra_delay_steps,
+            mass: self.mass,
+            exact_rig: self.exact_rig.clone(),
         }
     }
 
@@ -243,21 +263,23 @@ impl Prepared {
         let plant = tuning.applied_to(&self.rig).plant()?;
         let open = DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]);
         let parts = self.loop_parts(tuning, Some(gains));
-        let rho_loop = spectral_radius(&parts.matrix());
+        let poles = eigenvalues(&parts.matrix()).ok_or(AssessmentError::Eigenvalues)?;
+        let rho_loop = poles.first().map_or(0.0, |z| z.norm());
         let margins = if rho_loop < 1.0 {
-            LoopMargins::of(&parts)?
+            Some(LoopMargins::of(&parts, &poles)?)
         } else {
             None
         };
+        let eig_open = eigenvalues(&open).ok_or(AssessmentError::Eigenvalues)?;
         Ok(Assessment {
             gains,
             plant,
             l_predictor: gains.kalman.a * gains.kalman.gain,
-            rho_open: spectral_radius(&open),
+            rho_open: eig_open.first().map_or(0.0, |z| z.norm()),
             rho_lqr: gains.lqr.spectral_radius,
             rho_estimator: gains.kalman.spectral_radius,
             rho_loop,
-            eig_open: eigenvalues(&open).ok_or(AssessmentError::Eigenvalues)?,
+            eig_open,
             margins,
         })
     }
@@ -277,11 +299,17 @@ pub fn assess(
     Prepared::new(rig, surroundings)?.assess(tuning)
 }
 
+/// Lowest frequency at which a disk margin is looked for, in Hz. Below, waves along the hardly damped wire
+/// make it small whatever the controller does, and the small string does not follow the endless one.
+pub const DISK_FROM_HZ: f64 = 2.0;
+
 /// Margins at one cut channel; `None` where nothing on that side destabilises.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct ChannelMargins {
-    /// Disk margin α = 2 / max|S − T|.
+    /// Disk margin α = 2 / max|S − T| from [`DISK_FROM_HZ`] on.
     pub disk: f64,
+    /// Where that is, in Hz.
+    pub disk_hz: f64,
     /// Gain that may be added, in dB.
     pub gain_up_db: Option<f64>,
     /// Gain that may be lost, in dB, negative.
@@ -301,45 +329,52 @@ pub struct LoopMargins {
     pub force: ChannelMargins,
 }
 
+impl ChannelMargins {
+    /// Of a stable loop whose eigenvalues are known, the largest first.
+    pub(super) fn of(open: &OpenLoop, poles: &[Complex<f64>]) -> Result<Self, AssessmentError> {
+        let found =
+            margins_with_poles(open, poles, DISK_FROM_HZ).map_err(AssessmentError::Margins)?;
+        let finite = |x: f64| Some(x).filter(|x| x.is_finite());
+        Ok(Self {
+            disk: found.disk,
+            disk_hz: found.disk_frequency_hz,
+            gain_up_db: finite(20.0 * found.gain_up.log10()),
+            gain_down_db: finite(20.0 * found.gain_down.log10()),
+            delay_ms: finite(1e3 * found.delay_s),
+        })
+    }
+}
+
 impl LoopMargins {
-    /// `None` for a loop on the limit, whose cut form rounds to an unstable one.
-    fn of(parts: &LoopParts) -> Result<Option<Self>, AssessmentError> {
-        let at = |channel| match margins(&parts.open(channel)) {
-            Ok(found) => {
-                let finite = |x: f64| Some(x).filter(|x| x.is_finite());
-                Ok(Some(ChannelMargins {
-                    disk: found.disk,
-                    gain_up_db: finite(20.0 * found.gain_up.log10()),
-                    gain_down_db: finite(20.0 * found.gain_down.log10()),
-                    delay_ms: finite(1e3 * found.delay_s),
-                }))
-            }
-            Err(MarginError::Unstable { .. }) => Ok(None),
-            Err(error) => Err(AssessmentError::Margins(error)),
-        };
-        let (reference, control) = (at(Channel::Reference)?, at(Channel::Control)?);
-        let force = at(Channel::Force)?;
-        Ok(match (reference, control, force) {
-            (Some(reference), Some(control), Some(force)) => Some(Self {
-                reference,
-                control,
-                force,
-            }),
-            _ => None,
+    /// Of a stable loop whose eigenvalues are known, the largest first.
+    fn of(parts: &LoopParts, poles: &[Complex<f64>]) -> Result<Self, AssessmentError> {
+        let at = |channel| ChannelMargins::of(&parts.open(channel), poles);
+        Ok(Self {
+            reference: at(Channel::Reference)?,
+            control: at(Channel::Control)?,
+            force: at(Channel::Force)?,
         })
     }
 
     /// The channel with the smallest disk margin.
     pub fn smallest_disk(&self) -> (Channel, f64) {
-        [
-            (Channel::Control, self.control.disk),
-            (Channel::Force, self.force.disk),
-        ]
-        .into_iter()
-        .fold((Channel::Reference, self.reference.disk), |least, other| {
-            if other.1 < least.1 { other } else { least }
-        })
+        smallest_disk([
+            (Channel::Reference, self.reference),
+            (Channel::Control, self.control),
+            (Channel::Force, self.force),
+        ])
     }
+}
+
+/// The first of the channels with the smallest disk margin.
+pub(super) fn smallest_disk<C: Copy>(channels: [(C, ChannelMargins); 3]) -> (C, f64) {
+    let [first, others @ ..] = channels.map(|(channel, margins)| (channel, margins.disk));
+    others.into_iter().fold(
+        first,
+        |least, other| {
+            if other.1 < least.1 { other } else { least }
+        },
+    )
 }
 
 /// What a tuning would do.
@@ -365,15 +400,15 @@ pub struct Assessment {
     pub margins: Option<LoopMargins>,
 }
 
-/// Whether a tuning may be applied.
+/// Whether a tuning may be applied; C names the channels of its loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Verdict {
+pub enum Verdict<C = Channel> {
     /// Stable with enough margin.
     Stable,
     /// Stable, but too close to the limit.
     TooLittleMargin {
         /// Where.
-        channel: Channel,
+        channel: C,
         /// Disk margin there.
         disk: f64,
         /// Smallest disk margin asked for.
@@ -386,23 +421,47 @@ pub enum Verdict {
     },
 }
 
-impl Assessment {
-    /// Judges against the smallest disk margin that is accepted. What is not a number is unstable.
-    pub fn verdict(&self, needed: f64) -> Verdict {
-        match &self.margins {
-            None => Verdict::Unstable { rho: self.rho_loop },
-            Some(margins) => {
-                let (channel, disk) = margins.smallest_disk();
-                if disk >= needed {
-                    Verdict::Stable
-                } else {
-                    Verdict::TooLittleMargin {
-                        channel,
-                        disk,
-                        needed,
-                    }
-                }
-            }
+impl std::fmt::Display for Verdict<&str> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Verdict::Stable => write!(f, "stable with enough margin"),
+            Verdict::TooLittleMargin {
+                channel,
+                disk,
+                needed,
+            } => write!(
+                f,
+                "too little margin: the disk margin at the {} is {disk:.3}, expected {needed} or more",
+                channel
+            ),
+            Verdict::Unstable { rho } => write!(
+                f,
+                "unstable: the model of the loop has the spectral radius {rho:.4}, expected below 1"
+            ),
         }
+    }
+}
+
+impl<C> Verdict<C> {
+    /// From the spectral radius and the channel with the smallest disk margin, `None` if unstable. What
+    /// is not a number is not enough.
+    pub(crate) fn of(rho: f64, smallest_disk: Option<(C, f64)>, needed: f64) -> Self {
+        match smallest_disk {
+            None => Self::Unstable { rho },
+            Some((_, disk)) if disk >= needed => Self::Stable,
+            Some((channel, disk)) => Self::TooLittleMargin {
+                channel,
+                disk,
+                needed,
+            },
+        }
+    }
+}
+
+impl Assessment {
+    /// Judges against the smallest disk margin that is accepted.
+    pub fn verdict(&self, needed: f64) -> Verdict {
+        let least = self.margins.as_ref().map(LoopMargins::smallest_disk);
+        Verdict::of(self.rho_loop, least, needed)
     }
 }

@@ -4,8 +4,12 @@
 use super::kalman::OBSERVED;
 use super::lqg::LqgGains;
 use super::newmark::{LinearPart, NewmarkBlock};
+use super::predictive::LinearRig;
 use super::state_space::RigModel;
 use crate::file::FieldError;
+use crate::model::interaction_mass::{
+    ForceUse, InteractionMass, MassCoupling, MassForm, WireForce,
+};
 use crate::model::pantograph::Pantograph;
 use crate::signal::filter::Sos;
 use nalgebra::{DMatrix, DVector, SVector, Vector3};
@@ -28,7 +32,7 @@ pub struct LoopParts {
     pub rig: RigModel,
     /// Regulator and observer; `None` runs the rig without.
     pub gains: Option<LqgGains>,
-    /// Wire height in m by the force on it in N at a fixed place: z_c⁺ = cᵀ(A x + b F_i).
+    /// Wire height in m by the force on it in N: z_c⁺ = cᵀ(A x + b F_i).
     /// `None` holds the wire.
     pub wire: Option<LinearPart>,
     /// Head height by motor position, from [`pantograph_on_pad`].
@@ -39,6 +43,11 @@ pub struct LoopParts {
     pub force_filter: Option<Sos>,
     /// Steps by which the reference comes later than the one step that the rig model has.
     pub extra_delay_steps: usize,
+    /// How the interaction mass meets the wire.
+    pub mass: MassForm,
+    /// The rig as it runs, exact and with a reference that is held between exchanges, in place of motor,
+    /// pantograph, pad and force filter by Newmark's rule.
+    pub exact_rig: Option<LinearRig>,
 }
 
 /// A lumped pantograph whose head rests on the motor through a pad.
@@ -80,6 +89,29 @@ pub struct OpenLoop {
 }
 
 impl OpenLoop {
+    /// From one linear cycle: the state and what is fed in give the next state and what arrives.
+    pub(super) fn of(
+        states: usize,
+        period_s: f64,
+        cycle: impl Fn(&DVector<f64>, f64) -> (DVector<f64>, f64),
+    ) -> Self {
+        let mut a = DMatrix::zeros(states, states);
+        let mut c = DVector::zeros(states);
+        for i in 0..states {
+            let (next, out) = cycle(&unit(states, i), 0.0);
+            a.set_column(i, &next);
+            c[i] = out;
+        }
+        let (b, d) = cycle(&DVector::zeros(states), 1.0);
+        Self {
+            a,
+            b,
+            c,
+            d,
+            period_s,
+        }
+    }
+
     /// State matrix of the loop closed with the gain g: s = g · out.
     pub fn closed(&self, g: f64) -> DMatrix<f64> {
         &self.a + &self.b * self.c.transpose() * (g / (1.0 - g * self.d))
@@ -99,22 +131,9 @@ impl LoopParts {
     /// The loop cut at a channel.
     pub fn open(&self, channel: Channel) -> OpenLoop {
         let step = Step::new(self);
-        let n = step.states;
-        let mut a = DMatrix::zeros(n, n);
-        let mut c = DVector::zeros(n);
-        for i in 0..n {
-            let (next, out) = step.advance(&unit(n, i), Some((channel, 0.0)));
-            a.set_column(i, &next);
-            c[i] = out;
-        }
-        let (b, d) = step.advance(&DVector::zeros(n), Some((channel, 1.0)));
-        OpenLoop {
-            a,
-            b,
-            c,
-            d,
-            period_s: self.rig.period_s,
-        }
+        OpenLoop::of(step.states, self.rig.period_s, |x, fed_in| {
+            step.advance(x, Some((channel, fed_in)))
+        })
     }
 }
 
@@ -127,7 +146,7 @@ fn unit(n: usize, i: usize) -> DVector<f64> {
 /// Where each part's states are, and one cycle of the loop.
 struct Step<'a> {
     parts: &'a LoopParts,
-    interaction: NewmarkBlock,
+    interaction: MassCoupling,
     motor: NewmarkBlock,
     places: Places,
     states: usize,
@@ -144,6 +163,10 @@ struct Places {
     references: usize,
     action: usize,
     estimate: usize,
+    force_on_wire: usize,
+    exact_rig: usize,
+    /// The reference in force, then the one before.
+    sent: usize,
 }
 
 impl<'a> Step<'a> {
@@ -167,10 +190,20 @@ impl<'a> Step<'a> {
             references: place(parts.extra_delay_steps),
             action: place(usize::from(parts.gains.is_some())),
             estimate: place(parts.gains.as_ref().map_or(0, |gains| gains.kalman.states)),
+            force_on_wire: place(1),
+            exact_rig: place(parts.exact_rig.as_ref().map_or(0, LinearRig::states)),
+            sent: place(if parts.exact_rig.is_some() { 2 } else { 0 }),
         };
         Self {
             parts,
-            interaction: NewmarkBlock::new(&parts.rig.interaction, parts.rig.period_s),
+            interaction: MassCoupling {
+                mass: parts.rig.interaction.mass_kg,
+                damping: parts.rig.interaction.damping_ns_per_m,
+                stiffness: parts.rig.interaction.stiffness_n_per_m,
+                pad_stiffness: parts.pad_stiffness_n_per_m,
+                damper: parts.mass.damper,
+                force: ForceUse::Previous,
+            },
             motor: NewmarkBlock::new(&parts.rig.motor, parts.rig.period_s),
             places,
             states,
@@ -192,15 +225,12 @@ impl<'a> Step<'a> {
             }
             _ => value,
         };
-        // Wire under the spring force of the last cycle: F_i = k_i (u_i − z_c).
-        let k_i = self.parts.rig.interaction.stiffness_n_per_m;
-        let (height, next_height) =
-            self.wire(x, &mut next, |height| k_i * (x[interaction] - height));
-        // Interaction mass with the force measured in the last cycle.
-        let force = through(Channel::Force, x[self.places.measured_force]);
-        let next_interaction = self.interaction.a * three(x, interaction)
-            + self.interaction.b * (next_height + force / k_i);
-        next.rows_mut(interaction, 3).copy_from(&next_interaction);
+        // The rig as it runs comes first: its force is that of the end of the cycle.
+        let exact = self.exact_rig(x, &mut next);
+        // Wire and interaction mass, with the force measured in the last cycle.
+        let measured = exact.map_or(x[self.places.measured_force], |(force, _)| force);
+        let force = through(Channel::Force, measured);
+        let (height, next_height) = self.wire_and_mass(x, &mut next, force);
         // Motor with the reference of the last cycle, or of an earlier one.
         let own_action = if self.parts.gains.is_some() {
             x[self.places.action]
@@ -210,29 +240,77 @@ impl<'a> Step<'a> {
         let action = through(Channel::Control, own_action);
         let reference = through(Channel::Reference, x[interaction] + action);
         let late = self.delayed(x, &mut next, reference);
-        let next_motor = self.motor.a * three(x, motor) + self.motor.b * late;
-        next.rows_mut(motor, 3).copy_from(&next_motor);
-        self.pantograph_and_force(x, &mut next, next_motor[0]);
-        self.controller(x, &mut next, height, next_height);
+        let next_motor = if let Some((_, position)) = exact {
+            next[self.places.sent] = late;
+            next[self.places.sent + 1] = x[self.places.sent];
+            position
+        } else {
+            let next_motor = self.motor.a * three(x, motor) + self.motor.b * late;
+            next.rows_mut(motor, 3).copy_from(&next_motor);
+            self.pantograph_and_force(x, &mut next, next_motor[0]);
+            next_motor[0]
+        };
+        self.controller(x, &mut next, (height, next_height), next_motor);
         (next, arrived)
     }
 
-    /// Moves the wire; its height before and after.
-    fn wire(
+    /// Moves the rig as it runs: the force that is read then, and the motor's position.
+    fn exact_rig(&self, x: &DVector<f64>, next: &mut DVector<f64>) -> Option<(f64, f64)> {
+        let rig = self.parts.exact_rig.as_ref()?;
+        let own = x.rows(self.places.exact_rig, rig.states()).into_owned();
+        let moved = rig.step(&own, x[self.places.sent], x[self.places.sent + 1]);
+        next.rows_mut(self.places.exact_rig, rig.states())
+            .copy_from(&moved);
+        Some((moved[rig.force], moved[0]))
+    }
+
+    /// Moves wire and interaction mass; the wire's height before and after.
+    fn wire_and_mass(
         &self,
         x: &DVector<f64>,
         next: &mut DVector<f64>,
-        force: impl Fn(f64) -> f64,
+        contact_force: f64,
     ) -> (f64, f64) {
-        let Some(wire) = &self.parts.wire else {
-            return (0.0, 0.0);
+        let own = self.places.interaction;
+        let in_motion = |height: f64| {
+            InteractionMass::in_motion(
+                self.interaction,
+                self.parts.rig.period_s,
+                [x[own], x[own + 1], x[own + 2]],
+                height,
+                x[self.places.force_on_wire],
+            )
         };
-        let state = x.rows(self.places.wire, wire.states());
-        let height = wire.c.dot(&state);
-        let moved = &wire.a * state + &wire.b * force(height);
-        next.rows_mut(self.places.wire, wire.states())
-            .copy_from(&moved);
-        (height, wire.c.dot(&moved))
+        let (mass, height, next_height) = match &self.parts.wire {
+            None => (in_motion(0.0), 0.0, 0.0),
+            Some(wire) => {
+                let state = x.rows(self.places.wire, wire.states());
+                let height = wire.c.dot(&state);
+                let mass = in_motion(height);
+                let mut moved = &wire.a * state;
+                let force = match self.parts.mass.wire_force {
+                    WireForce::Previous => mass.force_on_wire(),
+                    // F = F₀ − S z of the mass, z = z_f + c F of the wire.
+                    WireForce::Implicit => {
+                        let at_zero = mass.force_at(0.0, contact_force);
+                        let stiffness = at_zero - mass.force_at(1.0, contact_force);
+                        (at_zero - stiffness * wire.c.dot(&moved))
+                            / (1.0 + stiffness * wire.c.dot(&wire.b))
+                    }
+                };
+                moved.axpy(force, &wire.b, 1.0);
+                next.rows_mut(self.places.wire, wire.states())
+                    .copy_from(&moved);
+                (mass, height, wire.c.dot(&moved))
+            }
+        };
+        let mut mass = mass;
+        mass.step_measured(next_height, contact_force);
+        for (i, value) in mass.motion().into_iter().enumerate() {
+            next[own + i] = value;
+        }
+        next[self.places.force_on_wire] = mass.force_on_wire();
+        (height, next_height)
     }
 
     /// The reference that reaches the motor now.
@@ -264,7 +342,13 @@ impl<'a> Step<'a> {
     }
 
     /// u⁺ = −K (x̂ − x_ss z_c − x_f f̂), then the observer's step with it and with what is measured next.
-    fn controller(&self, x: &DVector<f64>, next: &mut DVector<f64>, height: f64, next_height: f64) {
+    fn controller(
+        &self,
+        x: &DVector<f64>,
+        next: &mut DVector<f64>,
+        (height, next_height): (f64, f64),
+        next_motor: f64,
+    ) {
         let Some(LqgGains { lqr, kalman }) = &self.parts.gains else {
             return;
         };
@@ -273,7 +357,7 @@ impl<'a> Step<'a> {
         estimate.rows_mut(0, count).copy_from(&x.rows(place, count));
         let action = lqr.action(&estimate, height);
         kalman.predict(&mut estimate, next_height, action);
-        let positions = [next[self.places.interaction], next[self.places.motor]];
+        let positions = [next[self.places.interaction], next_motor];
         kalman.correct(&mut estimate, positions);
         next[self.places.action] = action;
         next.rows_mut(place, count)

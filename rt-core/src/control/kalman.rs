@@ -5,8 +5,8 @@
 //! the model does not know; without it the mean contact force biases all estimates.
 
 use super::riccati::{self, RiccatiError};
-use super::state_space::{INTERACTION, MOTOR, Plant, STATES};
-use nalgebra::{DMatrix, SMatrix, SVector};
+use super::state_space::{ACTION, INTERACTION, MOTOR, Plant, STATES};
+use nalgebra::{Matrix2, SMatrix, SVector};
 
 /// States of the observer: those of the rig and the force bias.
 pub const OBSERVED: usize = STATES + 1;
@@ -81,41 +81,27 @@ impl Kalman {
             let walk = plant.b_f.push(1.0);
             noise += walk * walk.transpose() * (step * step);
         }
+        let measurement = squared(tuning.measurement);
         // Without noise on the bias the design has no such state.
-        let n = if tuning.bias_step_n.is_some() {
-            OBSERVED
+        let (states, optimum) = if tuning.bias_step_n.is_some() {
+            (
+                OBSERVED,
+                Optimum::new::<{ OBSERVED - 1 }>(&a, &noise, measurement)?,
+            )
         } else {
-            STATES
+            (
+                STATES,
+                Optimum::new::<{ STATES - 1 }>(&a, &noise, measurement)?,
+            )
         };
-        let mut c = DMatrix::zeros(2, n);
-        c[(0, INTERACTION)] = 1.0;
-        c[(1, MOTOR)] = 1.0;
-        let v = DMatrix::identity(2, 2) * squared(tuning.measurement);
-        let dual = riccati::solve(
-            &DMatrix::from_fn(n, n, |i, j| a[(j, i)]),
-            &c.transpose(),
-            &DMatrix::from_fn(n, n, |i, j| noise[(i, j)]),
-            &v,
-        )?;
-        let innovation = &c * &dual.x * c.transpose() + v;
-        let by_innovation = innovation
-            .cholesky()
-            .ok_or(RiccatiError::Weight)?
-            .solve(&(&c * &dual.x));
-        let mut gain = SMatrix::<f64, OBSERVED, 2>::zeros();
-        for i in 0..n {
-            for j in 0..2 {
-                gain[(i, j)] = by_innovation[(j, i)];
-            }
-        }
         Ok(Self {
             a,
             b_z: plant.b_z.push(0.0),
             b_u: plant.b_u.push(0.0),
-            gain,
-            states: n,
-            spectral_radius: dual.spectral_radius,
-            residual: dual.residual,
+            gain: optimum.gain,
+            states,
+            spectral_radius: optimum.spectral_radius,
+            residual: optimum.residual,
         })
     }
 
@@ -132,5 +118,46 @@ impl Kalman {
         ];
         *estimate += self.gain.column(0) * innovation[0] + self.gain.column(1) * innovation[1];
         innovation
+    }
+}
+
+/// The optimal gain and what is known about it.
+struct Optimum {
+    gain: SMatrix<f64, OBSERVED, 2>,
+    spectral_radius: f64,
+    residual: f64,
+}
+
+impl Optimum {
+    /// For the first N states but one: the action on its way is known exactly and needs no gain.
+    fn new<const N: usize>(
+        a: &SMatrix<f64, OBSERVED, OBSERVED>,
+        noise: &SMatrix<f64, OBSERVED, OBSERVED>,
+        measurement: f64,
+    ) -> Result<Self, RiccatiError> {
+        let place = |i: usize| if i < ACTION { i } else { i + 1 };
+        let mut c = SMatrix::<f64, 2, N>::zeros();
+        c[(0, INTERACTION)] = 1.0;
+        c[(1, MOTOR)] = 1.0;
+        let v = Matrix2::identity() * measurement;
+        let dual = riccati::solve(
+            &SMatrix::<f64, N, N>::from_fn(|i, j| a[(place(j), place(i))]),
+            &c.transpose(),
+            &SMatrix::<f64, N, N>::from_fn(|i, j| noise[(place(i), place(j))]),
+            &v,
+        )?;
+        let by_innovation = (c * dual.x * c.transpose() + v)
+            .cholesky()
+            .ok_or(RiccatiError::Weight)?
+            .solve(&(c * dual.x));
+        let mut gain = SMatrix::<f64, OBSERVED, 2>::zeros();
+        for i in 0..N {
+            gain.set_row(place(i), &by_innovation.column(i).transpose());
+        }
+        Ok(Self {
+            gain,
+            spectral_radius: dual.spectral_radius,
+            residual: dual.residual,
+        })
     }
 }

@@ -2,8 +2,8 @@
 
 use super::kalman::{BIAS, OBSERVED};
 use super::riccati::{self, RiccatiError};
-use super::state_space::{INTERACTION, MOTOR, Plant, STATES};
-use nalgebra::{DMatrix, DVector, RowSVector, SVector};
+use super::state_space::{ACTION, INTERACTION, MOTOR, Plant, STATES};
+use nalgebra::{Matrix1, RowSVector, SVector};
 
 /// Weights of min Σ Q (u_i − u_m)² + R u².
 #[derive(Clone, Copy, Debug, PartialEq, serde::Deserialize)]
@@ -41,17 +41,22 @@ pub struct Lqr {
 
 impl Lqr {
     /// Optimal gain for a plant.
+    ///
+    /// The action on its way is a pure delay: with K₉ for the states without it, which it enters
+    /// through B₉, K = K₉ [A₉ B₉].
     pub fn design(plant: &Plant, weights: &LqrWeights) -> Result<Self, RiccatiError> {
-        let mut error = DVector::zeros(STATES);
+        const MOVING: usize = ACTION;
+        let moving = plant.a.fixed_rows::<MOVING>(0);
+        let mut error = SVector::<f64, MOVING>::zeros();
         error[INTERACTION] = 1.0;
         error[MOTOR] = -1.0;
         let solution = riccati::solve(
-            &DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]),
-            &DMatrix::from_column_slice(STATES, 1, plant.b_u.as_slice()),
-            &(&error * error.transpose() * weights.error),
-            &DMatrix::from_element(1, 1, weights.action),
+            &moving.fixed_columns::<MOVING>(0).into_owned(),
+            &moving.column(ACTION).into_owned(),
+            &(error * error.transpose() * weights.error),
+            &Matrix1::new(weights.action),
         )?;
-        let gain = RowSVector::from_fn(|_, j| solution.gain[(0, j)]);
+        let gain = solution.gain * moving;
         Ok(Self {
             gain,
             rest_gain: gain.transpose().dot(&Plant::rest()),

@@ -1,17 +1,28 @@
 //! How much a closed loop can bear: gain, delay, and both at once (disk), at one cut channel.
 //!
-//! With L the response from after the cut to before it, the loop closes with s = L s, so that
-//! S = 1/(1 − L) and T = −L/(1 − L).
+//! With L the response from after the cut to before it, the loop closes with s = L s. Its
+//! sensitivity follows from the eigenvalues of the matrices of the closed loop, m, and of the cut
+//! one, a (matrix determinant lemma):
+//!
+//!   S = 1/(1 − L) = Π (z − a_k) / ((1 − d) Π (z − m_k)),
+//!
+//! so that a frequency costs two products. In terms of S: |S − T| = |2S − 1|, L is real where S is,
+//! and |L| = 1 where Re S = ½.
 
 use super::closed_loop::OpenLoop;
-use super::spectrum::{eigenvalues, spectral_radius};
-use nalgebra::{Complex, DMatrix, DVector};
+use super::spectrum::eigenvalues;
+use nalgebra::Complex;
 use std::f64::consts::{PI, TAU};
 
-/// Points of the frequency grid between the lowest frequency and half the sample rate.
-const GRID: usize = 600;
-/// Lowest frequency of the grid as a share of half the sample rate.
-const LOWEST: f64 = 2e-4;
+/// Distance of samples, as a share of the distance to the nearest pole: the radius within which S
+/// can be expanded in powers.
+const RESOLUTION: f64 = 0.25;
+/// Smallest distance to a pole that is resolved.
+const NEAREST_POLE: f64 = 1e-9;
+/// Precision of critical angles in rad.
+const ANGLE_PRECISION: f64 = 1e-12;
+/// Secants after which a critical angle is as precise as it gets.
+const MOST_SECANTS: usize = 60;
 
 /// Margins of a stable loop at one channel.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,99 +58,142 @@ pub enum MarginError {
 
 /// Margins at a cut channel.
 pub fn margins(open: &OpenLoop) -> Result<Margins, MarginError> {
-    let spectral_radius = spectral_radius(&open.closed(1.0));
+    let closed = open.closed(1.0);
+    let states = closed.nrows();
+    let poles = eigenvalues(&closed).ok_or(MarginError::Eigenvalues { states })?;
+    margins_with_poles(open, &poles, 0.0)
+}
+
+/// The same with the eigenvalues of the closed loop, the largest first, which are the same wherever
+/// it is cut, and the disk margin from a frequency in Hz on.
+pub fn margins_with_poles(
+    open: &OpenLoop,
+    poles: &[Complex<f64>],
+    disk_from_hz: f64,
+) -> Result<Margins, MarginError> {
+    let spectral_radius = poles.first().map_or(0.0, |z| z.norm());
     if spectral_radius.is_nan() || spectral_radius >= 1.0 {
         return Err(MarginError::Unstable { spectral_radius });
     }
-    let response = Response::new(open);
-    let angles = grid(open)?;
-    let values: Vec<Complex<f64>> = angles.iter().map(|angle| response.at(*angle)).collect();
-    let samples: Vec<(f64, Complex<f64>)> = angles.into_iter().zip(values).collect();
-    let (disk, disk_angle) = disk_margin(&response, &samples);
-    let (gain_down, gain_up) = gain_margins(&response, &samples);
+    let states = open.a.nrows();
+    let zeros = eigenvalues(&open.a).ok_or(MarginError::Eigenvalues { states })?;
+    let sensitivity = Sensitivity {
+        zeros: &zeros,
+        poles,
+        gain: 1.0 / (1.0 - open.d),
+    };
+    let samples = sensitivity.samples();
+    let disk_from = (TAU * disk_from_hz * open.period_s).min(PI);
+    let below = samples.partition_point(|sample| sample.angle < disk_from);
+    let (disk, disk_angle) = disk_margin(&sensitivity, &samples[below..]);
+    let (gain_down, gain_up) = gain_margins(&sensitivity, &samples);
     Ok(Margins {
         gain_up,
         gain_down,
-        delay_s: delay_margin(&response, &samples) * open.period_s,
+        delay_s: delay_margin(&sensitivity, &samples) * open.period_s,
         disk,
         disk_frequency_hz: disk_angle / (TAU * open.period_s),
     })
 }
 
-/// Angles ωT from near 0 to π: logarithmic, and close around every lightly damped pole.
-fn grid(open: &OpenLoop) -> Result<Vec<f64>, MarginError> {
-    let lowest = LOWEST * PI;
-    let ratio = (1.0 / LOWEST).ln() / (GRID - 1) as f64;
-    let mut angles: Vec<f64> = (0..GRID)
-        .map(|i| lowest * (ratio * i as f64).exp())
-        .collect();
-    let poles = eigenvalues(&open.a).ok_or(MarginError::Eigenvalues {
-        states: open.a.nrows(),
-    })?;
-    for pole in poles.iter().filter(|p| p.im > 0.0 && p.norm() > 0.5) {
-        // Half the width of a resonance is its distance from the unit circle.
-        let width = (1.0 - pole.norm()).abs().max(1e-9);
-        angles.extend(
-            [-4.0, -2.0, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 4.0].map(|f| pole.arg() + f * width),
-        );
-    }
-    angles.retain(|angle| (lowest..=PI).contains(angle));
-    angles.push(PI);
-    angles.sort_by(f64::total_cmp);
-    Ok(angles)
+/// S at an angle ωT.
+#[derive(Clone, Copy)]
+struct Sample {
+    angle: f64,
+    s: Complex<f64>,
 }
 
-/// α and the angle at which it is taken on.
-fn disk_margin(response: &Response, samples: &[(f64, Complex<f64>)]) -> (f64, f64) {
-    let size = |l: Complex<f64>| ((l + 1.0) / (Complex::from(1.0) - l)).norm();
-    let mut largest = (0.0, 0.0);
-    let mut take = |angle: f64, value: f64| {
-        if value > largest.0 {
-            largest = (value, angle);
-        }
-    };
-    if let Some((angle, l)) = samples.last() {
-        take(*angle, size(*l));
+struct Sensitivity<'a> {
+    zeros: &'a [Complex<f64>],
+    poles: &'a [Complex<f64>],
+    gain: f64,
+}
+
+impl Sensitivity<'_> {
+    fn at(&self, angle: f64) -> Sample {
+        let z = Complex::from_polar(1.0, angle);
+        let s = product(z, self.zeros) / product(z, self.poles) * self.gain;
+        Sample { angle, s }
     }
-    let sampled = samples.iter().map(|(_, l)| size(*l)).fold(0.0, f64::max);
-    for three in samples.windows(3) {
-        let [before, here, after] = [three[0], three[1], three[2]];
-        let value = size(here.1);
-        take(here.0, value);
+
+    /// From 0 to π, close where a pole is close.
+    fn samples(&self) -> Vec<Sample> {
+        let mut samples = Vec::new();
+        let mut angle = 0.0;
+        while angle < PI {
+            samples.push(self.at(angle));
+            let z = Complex::from_polar(1.0, angle);
+            let nearest = self.poles.iter().map(|p| (z - p).norm_sqr());
+            let nearest = nearest.fold(f64::INFINITY, f64::min).sqrt();
+            angle += RESOLUTION * nearest.max(NEAREST_POLE);
+        }
+        samples.push(self.at(PI));
+        samples
+    }
+}
+
+/// Π (z − root) in four partial products, so that multiplications need not wait for each other.
+fn product(z: Complex<f64>, roots: &[Complex<f64>]) -> Complex<f64> {
+    let mut partial = [Complex::from(1.0); 4];
+    for four in roots.chunks(partial.len()) {
+        for (partial, root) in partial.iter_mut().zip(four) {
+            *partial *= z - root;
+        }
+    }
+    partial.iter().product()
+}
+
+/// α = 2 / max|2S − 1| and the angle at which it is taken on.
+fn disk_margin(sensitivity: &Sensitivity, samples: &[Sample]) -> (f64, f64) {
+    let size = |sample: &Sample| (2.0 * sample.s - 1.0).norm();
+    let sizes: Vec<f64> = samples.iter().map(size).collect();
+    let sampled = sizes.iter().copied().fold(0.0, f64::max);
+    let mut largest = (0.0, 0.0);
+    for (i, (sample, value)) in samples.iter().zip(&sizes).enumerate() {
+        let (before, after) = (i.saturating_sub(1), (i + 1).min(samples.len() - 1));
+        let mut found = (*value, sample.angle);
         // A peak between samples of half the height may still be the highest.
-        if value >= 0.5 * sampled && value >= size(before.1) && value >= size(after.1) {
-            let (angle, value) = peak(before.0, after.0, |angle| size(response.at(angle)));
-            take(angle, value);
+        if *value >= 0.5 * sampled && *value >= sizes[before] && *value >= sizes[after] {
+            let ends = (samples[before].angle, samples[after].angle);
+            found = peak(ends, |angle| size(&sensitivity.at(angle)));
+        }
+        if found.0 > largest.0 {
+            largest = found;
         }
     }
     (2.0 / largest.0, largest.1)
 }
 
-/// The peak between two angles, by golden section.
-fn peak(mut low: f64, mut high: f64, value: impl Fn(f64) -> f64) -> (f64, f64) {
+/// The peak between two angles and where it is, by golden section. Its height is exact to the
+/// square of the precision of its place.
+fn peak((mut low, mut high): (f64, f64), value: impl Fn(f64) -> f64) -> (f64, f64) {
     let golden = 0.5 * (5.0_f64.sqrt() - 1.0);
-    for _ in 0..40 {
-        let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-        if value(a) > value(b) {
-            high = b;
+    let (mut a, mut b) = (high - golden * (high - low), low + golden * (high - low));
+    let (mut at_a, mut at_b) = (value(a), value(b));
+    for _ in 0..30 {
+        if at_a > at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - golden * (high - low);
+            at_a = value(a);
         } else {
-            low = a;
+            (low, a, at_a) = (a, b, at_b);
+            b = low + golden * (high - low);
+            at_b = value(b);
         }
     }
-    let middle = 0.5 * (low + high);
-    (middle, value(middle))
+    if at_a > at_b { (at_a, a) } else { (at_b, b) }
 }
 
-/// The loop closed with the gain g has an eigenvalue on the unit circle where g L = 1: where L is
-/// real and positive, at g = 1/L.
-fn gain_margins(response: &Response, samples: &[(f64, Complex<f64>)]) -> (f64, f64) {
-    let mut critical: Vec<f64> = crossings(samples, |angle| response.at(angle), |l| l.im)
-        .into_iter()
-        .map(|(_, l)| l.re)
-        .collect();
-    critical.extend([response.at(0.0).re, response.at(PI).re]);
-    let gains = critical.iter().filter(|l| **l > 0.0).map(|l| 1.0 / l);
-    gains.fold((0.0, f64::INFINITY), |(down, up): (f64, f64), gain| {
+/// The loop closed with the gain g has an eigenvalue on the unit circle where g L = 1: where S is
+/// real and g = 1/L = S/(S − 1) is positive.
+fn gain_margins(sensitivity: &Sensitivity, samples: &[Sample]) -> (f64, f64) {
+    let inside = crossings(sensitivity, samples, |s| s.im).map(|critical| critical.s.re);
+    // At both ends S is real without a change of sign.
+    let ends = [samples.first(), samples.last()];
+    let ends = ends.into_iter().flatten().map(|end| end.s.re);
+    let gains = inside.chain(ends).map(|s| s / (s - 1.0));
+    let positive = gains.filter(|gain| *gain > 0.0);
+    positive.fold((0.0, f64::INFINITY), |(down, up): (f64, f64), gain| {
         if gain > 1.0 {
             (down, up.min(gain))
         } else {
@@ -149,104 +203,103 @@ fn gain_margins(response: &Response, samples: &[(f64, Complex<f64>)]) -> (f64, f
 }
 
 /// A delay of τ steps turns L by −ωτ: critical where |L| = 1 and the turn brings it to 1. In steps.
-fn delay_margin(response: &Response, samples: &[(f64, Complex<f64>)]) -> f64 {
-    crossings(samples, |angle| response.at(angle), |l| l.norm() - 1.0)
-        .into_iter()
-        .map(|(angle, l)| l.arg().rem_euclid(TAU) / angle)
+fn delay_margin(sensitivity: &Sensitivity, samples: &[Sample]) -> f64 {
+    crossings(sensitivity, samples, |s| s.re - 0.5)
+        .map(|Sample { angle, s }| (1.0 - s.inv()).arg().rem_euclid(TAU) / angle)
         .fold(f64::INFINITY, f64::min)
 }
 
-/// Where a function of L changes sign, by bisection.
-fn crossings(
-    samples: &[(f64, Complex<f64>)],
-    response: impl Fn(f64) -> Complex<f64>,
+/// Where a function of S changes sign.
+fn crossings<'a>(
+    sensitivity: &'a Sensitivity,
+    samples: &'a [Sample],
+    function: impl Fn(Complex<f64>) -> f64 + Copy + 'a,
+) -> impl Iterator<Item = Sample> + 'a {
+    samples.windows(2).filter_map(move |pair| {
+        let change = function(pair[0].s).signum() != function(pair[1].s).signum();
+        change.then(|| crossing(sensitivity, (pair[0], pair[1]), function))
+    })
+}
+
+/// By secants between both ends; the value at an end that stays twice is halved (Illinois).
+fn crossing(
+    sensitivity: &Sensitivity,
+    (mut low, mut high): (Sample, Sample),
     function: impl Fn(Complex<f64>) -> f64,
-) -> Vec<(f64, Complex<f64>)> {
-    let mut found = Vec::new();
-    for pair in samples.windows(2) {
-        let ((mut low, l_low), (mut high, l_high)) = (pair[0], pair[1]);
-        let sign = function(l_low).signum();
-        if sign == function(l_high).signum() {
-            continue;
+) -> Sample {
+    let (mut at_low, mut at_high) = (function(low.s), function(high.s));
+    let (mut found, mut low_moved) = (high, None);
+    // Six are usual.
+    for _ in 0..MOST_SECANTS {
+        let before = found.angle;
+        let share = at_low / (at_low - at_high);
+        found = sensitivity.at(low.angle + share * (high.angle - low.angle));
+        if (found.angle - before).abs() < ANGLE_PRECISION {
+            break;
         }
-        for _ in 0..50 {
-            let middle = 0.5 * (low + high);
-            if function(response(middle)).signum() == sign {
-                low = middle;
-            } else {
-                high = middle;
-            }
+        let value = function(found.s);
+        let moves_low = value.signum() == at_low.signum();
+        let again = low_moved == Some(moves_low);
+        if moves_low {
+            (low, at_low) = (found, value);
+            at_high *= if again { 0.5 } else { 1.0 };
+        } else {
+            (high, at_high) = (found, value);
+            at_low *= if again { 0.5 } else { 1.0 };
         }
-        found.push((high, response(high)));
+        low_moved = Some(moves_low);
     }
     found
 }
 
-/// L(e^{jωT}) = cᵀ (zI − A)⁻¹ b + d with A reduced once to Hessenberg form, so that one frequency
-/// costs n², not n³.
-struct Response {
-    /// The Hessenberg matrix, row by row.
-    rows: Vec<f64>,
-    b: DVector<f64>,
-    c: DVector<f64>,
-    d: f64,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use nalgebra::{DMatrix, DVector};
 
-impl Response {
-    fn new(open: &OpenLoop) -> Self {
-        let scale = balance(&open.a);
-        let n = scale.len();
-        let balanced = DMatrix::from_fn(n, n, |i, j| open.a[(i, j)] * scale[j] / scale[i]);
-        let (q, hessenberg) = balanced.hessenberg().unpack();
-        Self {
-            b: q.transpose() * open.b.component_div(&scale),
-            c: q.transpose() * open.c.component_mul(&scale),
-            rows: hessenberg.transpose().as_slice().to_vec(),
-            d: open.d,
+    /// L = d − k/(z − a) maps the unit circle to a circle around a real number, so that gains and
+    /// disk are taken on at z = ±1. |L| = 1 is a quadratic for cos ωT where d = 0.
+    #[test]
+    fn one_state_has_the_margins_of_its_closed_form() {
+        for (a, k, d) in [
+            (0.5, 0.8, 0.0),
+            (1.3, 1.0, 0.0),
+            (0.5, 0.8, 0.3),
+            (-0.2, 0.3, -0.5),
+        ] {
+            let open = OpenLoop {
+                a: DMatrix::from_element(1, 1, a),
+                b: DVector::from_element(1, 1.0),
+                c: DVector::from_element(1, -k),
+                d,
+                period_s: 2e-3,
+            };
+            let found = margins(&open).unwrap();
+            let l = |z: f64| d - k / (z - a);
+            let gains = [1.0 / l(1.0), 1.0 / l(-1.0)];
+            let positive = || gains.into_iter().filter(|g| *g > 0.0);
+            let up = positive()
+                .filter(|g| *g > 1.0)
+                .fold(f64::INFINITY, f64::min);
+            let down = positive().filter(|g| *g < 1.0).fold(0.0, f64::max);
+            let size = |l: f64| ((1.0 + l) / (1.0 - l)).abs();
+            let disk = 2.0 / size(l(1.0)).max(size(l(-1.0)));
+            let what = format!("{a} {k} {d}: {found:?}, expected {up} {down} {disk}");
+            let close = |found: f64, expected: f64| {
+                found == expected || (found / expected - 1.0).abs() < 1e-12
+            };
+            assert!(
+                close(found.gain_up, up) && close(found.gain_down, down),
+                "{what}"
+            );
+            assert!(close(found.disk, disk), "{what}");
+            if d == 0.0 {
+                let cosine = (1.0 + a * a - k * k) / (2.0 * a);
+                let z = Complex::from_polar(1.0, cosine.acos());
+                let turn = (-k / (z - a)).arg().rem_euclid(TAU);
+                let delay = 2e-3 * turn / cosine.acos();
+                assert!(close(found.delay_s, delay), "{what}, {delay}");
+            }
         }
     }
-
-    fn at(&self, angle: f64) -> Complex<f64> {
-        let z = Complex::from_polar(1.0, angle);
-        let n = self.b.len();
-        // Row by row, so that elimination runs along memory.
-        let mut m: Vec<Complex<f64>> = self.rows.iter().map(|x| Complex::from(-x)).collect();
-        for i in 0..n {
-            m[i * n + i] += z;
-        }
-        let mut x: Vec<Complex<f64>> = self.b.iter().map(|b| Complex::from(*b)).collect();
-        // Gauss with row exchange; there is one entry below each diagonal.
-        for k in 0..n.saturating_sub(1) {
-            let (above, below) = m.split_at_mut((k + 1) * n);
-            let (above, below) = (&mut above[k * n + k..], &mut below[k..n]);
-            if below[0].norm_sqr() > above[0].norm_sqr() {
-                above.swap_with_slice(below);
-                x.swap(k, k + 1);
-            }
-            let factor = below[0] / above[0];
-            for (below, above) in below.iter_mut().zip(above.iter()) {
-                *below -= factor * above;
-            }
-            let known = x[k];
-            x[k + 1] -= factor * known;
-        }
-        for k in (0..n).rev() {
-            let row = &m[k * n..(k + 1) * n];
-            let known: Complex<f64> = row[k + 1..]
-                .iter()
-                .zip(&x[k + 1..])
-                .map(|(m, x)| m * x)
-                .sum();
-            x[k] = (x[k] - known) / row[k];
-        }
-        let sum: Complex<f64> = self.c.iter().zip(&x).map(|(c, x)| x * *c).sum();
-        sum + self.d
-    }
-}
-
-/// Units of the states that make rows and columns about equal: accelerations are 1e6 times
-/// positions, which would cost six digits.
-fn balance(a: &DMatrix<f64>) -> DVector<f64> {
-    let mut balanced = a.clone();
-    nalgebra::linalg::balancing::balance_parlett_reinsch(&mut balanced)
 }

@@ -13,16 +13,24 @@
 //! The interaction spring k_i stands in series with the pad and is part of the answer: a reference
 //! must have the same contact stiffness 1/(1/k_h + 1/k_i). There is no interaction mass.
 //!
-//! Everything but [`Predictive::step`] and [`Predictive::swap_design`] is design work for threads
-//! that may allocate.
+//! [`linear`] and [`assessment`] say how much the closed loop can bear.
+//!
+//! Everything but the methods of [`Predictive`] after it is built is design work for threads that may
+//! allocate.
 
+pub mod assessment;
 pub mod controller;
 pub mod design;
+pub mod linear;
 pub mod model;
 pub mod monitor;
 pub mod observer;
 pub mod preview;
 
-pub use controller::{Entry, Predictive, Tick, TickResult};
+pub use assessment::{
+    PredictiveAssessment, PredictiveMargins, PredictiveSurroundings, PreparedPredictive,
+};
+pub use controller::{Predictive, Tick, TickResult, Way, WayPoint, even_way};
 pub use design::{PredictiveDesign, PredictiveError, PredictiveRig, PredictiveTuning};
+pub use linear::{LinearRig, PredictiveChannel, PredictiveLoop};
 pub use monitor::{FallBack, Monitor, MonitorLimits};

@@ -7,23 +7,33 @@
 //!   A⁺ = A (I + GH)⁻¹ A,  G⁺ = G + A (I + GH)⁻¹ G Aᵀ,  H⁺ = H + Aᵀ H (I + GH)⁻¹ A
 //!
 //! covers twice as many steps of the recursion, so that H → X quadratically.
+//!
+//! Written for any size: one that is known when the program is compiled needs no heap and is several
+//! times faster.
 
 use super::spectrum::spectral_radius;
-use nalgebra::DMatrix;
+use nalgebra::allocator::Allocator;
+use nalgebra::{DMatrix, DefaultAllocator, Dim, OMatrix};
 
 /// Doublings after which there is no solution: 2⁴⁰ steps.
 const MOST_DOUBLINGS: usize = 40;
+
+/// Relative change of X that is no more than rounding.
+const SETTLED: f64 = 1e-15;
 
 /// Largest residual accepted, relative to X.
 const LARGEST_RESIDUAL: f64 = 1e-8;
 
 /// The stabilising solution and how good it is.
 #[derive(Clone, Debug)]
-pub struct RiccatiSolution {
+pub struct RiccatiSolution<N: Dim, M: Dim>
+where
+    DefaultAllocator: Allocator<N, N> + Allocator<M, N>,
+{
     /// X.
-    pub x: DMatrix<f64>,
+    pub x: OMatrix<f64, N, N>,
     /// K = (R + BᵀXB)⁻¹ BᵀXA.
-    pub gain: DMatrix<f64>,
+    pub gain: OMatrix<f64, M, N>,
     /// Largest |eigenvalue| of A − BK.
     pub spectral_radius: f64,
     /// ‖right side − X‖ / ‖X‖.
@@ -67,47 +77,58 @@ pub enum RiccatiError {
 }
 
 /// Solves the equation; Q ≥ 0, R > 0.
-pub fn solve(
-    a: &DMatrix<f64>,
-    b: &DMatrix<f64>,
-    q: &DMatrix<f64>,
-    r: &DMatrix<f64>,
-) -> Result<RiccatiSolution, RiccatiError> {
-    if [a, b, q, r]
-        .iter()
-        .any(|m| m.iter().any(|x| !x.is_finite()))
-    {
+pub fn solve<N: Dim, M: Dim>(
+    a: &OMatrix<f64, N, N>,
+    b: &OMatrix<f64, N, M>,
+    q: &OMatrix<f64, N, N>,
+    r: &OMatrix<f64, M, M>,
+) -> Result<RiccatiSolution<N, M>, RiccatiError>
+where
+    DefaultAllocator: Allocator<N, N> + Allocator<N, M> + Allocator<M, N> + Allocator<M, M>,
+{
+    let given = [a.as_slice(), b.as_slice(), q.as_slice(), r.as_slice()];
+    if given.iter().any(|m| m.iter().any(|x| !x.is_finite())) {
         return Err(RiccatiError::NotFinite);
     }
     let r_factor = r.clone().cholesky().ok_or(RiccatiError::Weight)?;
-    let n = a.nrows();
-    let identity = DMatrix::identity(n, n);
     let (mut f, mut g, mut h) = (a.clone(), b * r_factor.solve(&b.transpose()), q.clone());
     let mut change = f64::INFINITY;
     let mut doublings = 0;
-    while change > 1e-15 {
+    while change > SETTLED {
         let diverged = RiccatiError::NoSolution { doublings, change };
         if doublings == MOST_DOUBLINGS {
             return Err(diverged);
         }
-        let lu = (&identity + &g * &h).lu();
-        let by_f = lu.solve(&f).ok_or(diverged)?;
-        let by_g = lu.solve(&g).ok_or(diverged)?;
-        let step = symmetric(f.transpose() * &h * &by_f);
-        g = symmetric(&g + &f * by_g * f.transpose());
+        let mut w = &g * &h;
+        for i in 0..w.nrows() {
+            w[(i, i)] += 1.0;
+        }
+        // P = F W⁻¹ and Z = H W⁻¹, which is symmetric.
+        let (mut p, mut z) = (f.clone(), h.clone());
+        divide(&mut w, &mut p, &mut z).ok_or(diverged)?;
+        let f_transposed = f.transpose();
+        let step = symmetric(&f_transposed * (z * &f));
+        g = symmetric(&g + &p * &g * f_transposed);
         h += &step;
-        f = &f * by_f;
-        change = step.norm() / h.norm().max(f64::MIN_POSITIVE);
+        f = p * f;
+        let size = h.norm().max(f64::MIN_POSITIVE);
+        change = step.norm() / size;
         doublings += 1;
         if !change.is_finite() {
             return Err(diverged);
         }
+        // ‖FᵀZF‖ ≤ ‖F‖² ‖H‖ bounds the next step, so that none is made to see nothing change.
+        change = change.min(f.norm_squared());
     }
     let gain = gain(a, b, r, &h).ok_or(RiccatiError::Weight)?;
     let closed = a - b * &gain;
     let right = a.transpose() * &h * &closed + q;
     let residual = (right - &h).norm() / h.norm().max(f64::MIN_POSITIVE);
-    let spectral_radius = spectral_radius(&closed);
+    let spectral_radius = spectral_radius(&DMatrix::from_column_slice(
+        closed.nrows(),
+        closed.ncols(),
+        closed.as_slice(),
+    ));
     if !(residual < LARGEST_RESIDUAL && spectral_radius < 1.0) {
         return Err(RiccatiError::Inaccurate {
             residual,
@@ -123,13 +144,70 @@ pub fn solve(
     })
 }
 
+/// F ← F W⁻¹ and H ← H W⁻¹ by elimination with exchange of columns, which are contiguous. `None`
+/// if W is singular.
+fn divide<N: Dim>(
+    w: &mut OMatrix<f64, N, N>,
+    f: &mut OMatrix<f64, N, N>,
+    h: &mut OMatrix<f64, N, N>,
+) -> Option<()>
+where
+    DefaultAllocator: Allocator<N, N>,
+{
+    let n = w.nrows();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|i, j| w[(k, *i)].abs().total_cmp(&w[(k, *j)].abs()))?;
+        if w[(k, pivot)] == 0.0 {
+            return None;
+        }
+        for m in [&mut *w, &mut *f, &mut *h] {
+            m.swap_columns(k, pivot);
+        }
+        for j in k + 1..n {
+            let share = w[(k, j)] / w[(k, k)];
+            for m in [&mut *w, &mut *f, &mut *h] {
+                subtract_column(m, k, share, j);
+            }
+        }
+    }
+    // W is lower triangular now.
+    for k in (0..n).rev() {
+        for i in k + 1..n {
+            let share = w[(i, k)];
+            subtract_column(f, i, share, k);
+            subtract_column(h, i, share, k);
+        }
+        let inverse = 1.0 / w[(k, k)];
+        f.column_mut(k).scale_mut(inverse);
+        h.column_mut(k).scale_mut(inverse);
+    }
+    Some(())
+}
+
+/// Column `to` −= `share` · column `from`.
+fn subtract_column<N: Dim>(m: &mut OMatrix<f64, N, N>, from: usize, share: f64, to: usize)
+where
+    DefaultAllocator: Allocator<N, N>,
+{
+    let n = m.nrows();
+    let (first, second) = m.as_mut_slice().split_at_mut(n * from.max(to));
+    let (low, high) = (&mut first[n * from.min(to)..][..n], &mut second[..n]);
+    let (source, target) = if from < to { (low, high) } else { (high, low) };
+    for (target, source) in target.iter_mut().zip(source) {
+        *target -= share * *source;
+    }
+}
+
 /// (R + BᵀXB)⁻¹ BᵀXA.
-fn gain(
-    a: &DMatrix<f64>,
-    b: &DMatrix<f64>,
-    r: &DMatrix<f64>,
-    x: &DMatrix<f64>,
-) -> Option<DMatrix<f64>> {
+fn gain<N: Dim, M: Dim>(
+    a: &OMatrix<f64, N, N>,
+    b: &OMatrix<f64, N, M>,
+    r: &OMatrix<f64, M, M>,
+    x: &OMatrix<f64, N, N>,
+) -> Option<OMatrix<f64, M, N>>
+where
+    DefaultAllocator: Allocator<N, N> + Allocator<N, M> + Allocator<M, N> + Allocator<M, M>,
+{
     let bx = b.transpose() * x;
     symmetric(r + &bx * b)
         .cholesky()
@@ -137,7 +215,10 @@ fn gain(
 }
 
 /// Rounding must not spoil symmetry.
-fn symmetric(m: DMatrix<f64>) -> DMatrix<f64> {
+fn symmetric<N: Dim>(m: OMatrix<f64, N, N>) -> OMatrix<f64, N, N>
+where
+    DefaultAllocator: Allocator<N, N>,
+{
     (&m + m.transpose()) * 0.5
 }
 

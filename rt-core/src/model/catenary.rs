@@ -29,6 +29,7 @@ pub mod assembly;
 pub mod basis;
 pub mod cache;
 pub mod draw;
+pub mod equivalent_string;
 pub mod error;
 pub mod evaluate;
 pub mod full;

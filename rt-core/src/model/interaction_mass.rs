@@ -25,6 +25,37 @@ pub enum ForceUse {
     Previous,
 }
 
+/// Which force of the mass acts on the wire in a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+pub enum WireForce {
+    /// That of the end of the step: wire and mass are solved together.
+    Implicit,
+    /// That of the step before, as printed.
+    Previous,
+}
+
+/// How the interaction mass meets the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MassForm {
+    /// Where its damper is attached.
+    pub damper: DamperForm,
+    /// Which of its forces acts on the wire.
+    pub wire_force: WireForce,
+}
+
+impl MassForm {
+    /// Wire and mass solved together, the damper between them.
+    pub const IMPLICIT: Self = Self {
+        damper: DamperForm::Relative,
+        wire_force: WireForce::Implicit,
+    };
+    /// As in Tur et al. 2024.
+    pub const PRINTED: Self = Self {
+        damper: DamperForm::Grounded,
+        wire_force: WireForce::Previous,
+    };
+}
+
 /// The interaction mass and the pad that touches the pantograph.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MassCoupling {
@@ -90,9 +121,45 @@ impl InteractionMass {
         }
     }
 
+    /// In motion [u, u̇, ü], with the height of the wire and the force on it of the step before.
+    pub(crate) fn in_motion(
+        kind: MassCoupling,
+        dt: f64,
+        [u, v, a]: [f64; 3],
+        height: f64,
+        force_on_wire: f64,
+    ) -> Self {
+        Self {
+            u,
+            v,
+            a,
+            force_on_wire,
+            ..Self::new(kind, dt, height, 0.0)
+        }
+    }
+
+    /// [u, u̇, ü].
+    pub(crate) fn motion(&self) -> [f64; 3] {
+        [self.u, self.v, self.a]
+    }
+
     /// F_i: what acts on the wire, in N.
     pub fn force_on_wire(&self) -> f64 {
         self.force_on_wire
+    }
+
+    /// Other mass, damping and stiffness from now on; where it is and how it moves remain. Returns how far
+    /// the wire has to seem higher, in m, so that the force on it does not jump; the mass is told of the
+    /// wire's height with that added from now on.
+    pub fn exchange(&mut self, kind: MassCoupling) -> f64 {
+        self.kind = kind;
+        let damper = match kind.damper {
+            DamperForm::Relative => kind.damping * (self.v - self.wire.1),
+            DamperForm::Grounded => 0.0,
+        };
+        let raised = self.u - (self.force_on_wire - damper) / kind.stiffness - self.wire.0;
+        self.wire.0 += raised;
+        raised
     }
 
     /// u: height of the mass, in m.
@@ -118,6 +185,14 @@ impl InteractionMass {
             }
         }
         self.contact_force
+    }
+
+    /// What would act on the wire at the end of a step with this measured force in N, the wire being at
+    /// this height in m then. Linear in both.
+    pub fn force_at(&self, height: f64, force: f64) -> f64 {
+        let mut trial = *self;
+        trial.step_measured(height, force);
+        trial.force_on_wire
     }
 
     /// One step with a measured contact force in N.
@@ -217,6 +292,28 @@ mod tests {
         assert!(lag(DamperForm::Relative).abs() < 1e-6);
         // The grounded damper takes c·v from the wire.
         assert!((lag(DamperForm::Grounded) + 150.0 * speed).abs() < 1e-3);
+    }
+
+    #[test]
+    fn another_stiffness_changes_neither_the_force_nor_the_motion_at_once() {
+        let mut mass = InteractionMass::new(MassCoupling::table_2(), 2e-3, 0.0, 100.0);
+        for k in 0..50 {
+            let t = 2e-3 * f64::from(k);
+            mass.step_measured(0.01 * (9.0 * t).sin(), 100.0 + 30.0 * (40.0 * t).sin());
+        }
+        let before = mass;
+        let raised = mass.exchange(MassCoupling {
+            stiffness: 35e3,
+            damping: 80.0,
+            ..MassCoupling::table_2()
+        });
+        assert_eq!((mass.u, mass.v, mass.a), (before.u, before.v, before.a));
+        // F_i by its definition with the new constants and the raised wire.
+        let force = 35e3 * (mass.u - mass.wire.0) + 80.0 * (mass.v - mass.wire.1);
+        assert!((force - before.force_on_wire()).abs() < 1e-9, "{force}");
+        assert!((mass.wire.0 - before.wire.0 - raised).abs() < 1e-15 && raised != 0.0);
+        // The same constants raise nothing.
+        assert!(mass.exchange(mass.kind).abs() < 1e-12);
     }
 
     /// Mean growth per step of a disturbance, with the wire and the head held.

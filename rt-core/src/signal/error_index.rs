@@ -32,12 +32,18 @@ pub fn error_index_percent(force: &[f64], reference: &[f64]) -> Result<f64, Erro
     }
     let count = reference.len() as f64;
     let mean = reference.iter().sum::<f64>() / count;
+    let pairs = force.iter().zip(reference);
+    let squares: f64 = pairs.map(|(f, reference)| (f - reference).powi(2)).sum();
+    share_of_mean_percent(squares / count, mean)
+}
+
+/// ε = √(mean square difference) / mean(F_ref), in %; the difference in N², the mean in N. For
+/// differences whose mean square is known otherwise, as that of a band of frequencies.
+pub fn share_of_mean_percent(mean_square: f64, mean: f64) -> Result<f64, ErrorIndexFault> {
     if !(mean > 0.0 && mean.is_finite()) {
         return Err(ErrorIndexFault::Mean { mean });
     }
-    let pairs = force.iter().zip(reference);
-    let squares: f64 = pairs.map(|(f, reference)| (f - reference).powi(2)).sum();
-    Ok(100.0 * (squares / count).sqrt() / mean)
+    Ok(100.0 * mean_square.sqrt() / mean)
 }
 
 #[cfg(test)]

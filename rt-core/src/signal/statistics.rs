@@ -1,10 +1,12 @@
 //! Statistics of the contact force as EN 50317 reports them.
 
+use serde::Serialize;
+
 /// Statistics of a record of the contact force; forces in newtons.
 ///
 /// Standards evaluate the force after a 20 Hz low-pass; loss of contact is a matter of the
 /// unfiltered force. Which of the two these are is the caller's choice.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct ForceStatistics {
     /// Number of samples N.
     pub samples: u64,
@@ -70,6 +72,23 @@ impl RunningStatistics {
         self.lost += u64::from(force <= 0.0);
     }
 
+    /// Takes all samples that `other` has seen (Chan's update): means are moved by their difference,
+    /// squares are never subtracted, so that no digits are lost.
+    pub fn merge(&mut self, other: &Self) {
+        if other.samples == 0 {
+            return;
+        }
+        let (ours, theirs) = (self.samples as f64, other.samples as f64);
+        let difference = other.mean - self.mean;
+        let share = theirs / (ours + theirs);
+        self.samples += other.samples;
+        self.mean += difference * share;
+        self.squares += other.squares + difference * difference * ours * share;
+        self.max = self.max.max(other.max);
+        self.min = self.min.min(other.min);
+        self.lost += other.lost;
+    }
+
     /// What was seen so far; `None` before the first sample.
     pub fn statistics(&self) -> Option<ForceStatistics> {
         if self.samples == 0 {
@@ -104,6 +123,30 @@ mod tests {
         assert!((s.statistical_min - (2.0 - 3.0 * 8.0_f64.sqrt())).abs() < 1e-14);
         assert_eq!(s.loss_of_contact_percent, 40.0);
         assert_eq!(ForceStatistics::of(&[]), None);
+    }
+
+    #[test]
+    fn merged_parts_are_the_whole() {
+        let record: Vec<f64> = (0..37).map(|i| f64::from(i * i % 23) - 4.0).collect();
+        let whole = ForceStatistics::of(&record).unwrap();
+        for cut in [0, 1, 20, 37] {
+            let mut merged = RunningStatistics::default();
+            let mut second = RunningStatistics::default();
+            record[..cut].iter().for_each(|x| merged.push(*x));
+            record[cut..].iter().for_each(|x| second.push(*x));
+            merged.merge(&second);
+            let merged = merged.statistics().unwrap();
+            assert!((merged.mean - whole.mean).abs() < 1e-13);
+            assert!((merged.standard_deviation - whole.standard_deviation).abs() < 1e-13);
+            assert_eq!(
+                (merged.samples, merged.max, merged.min),
+                (37, whole.max, whole.min)
+            );
+            assert_eq!(
+                merged.loss_of_contact_percent,
+                whole.loss_of_contact_percent
+            );
+        }
     }
 
     #[test]

@@ -3,8 +3,8 @@
 #![allow(dead_code, reason = "every test program uses a part of it")]
 
 use rt_core::control::predictive::{
-    Entry, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning,
-    Tick, TickResult,
+    Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveRig, PredictiveTuning, Tick,
+    TickResult, even_way,
 };
 use rt_core::file::load;
 use rt_core::model::catenary::simulate::RAMP_M;
@@ -314,10 +314,7 @@ impl<'a> Scene<'a> {
         let to = last + 30.0;
         let speed = self.kmh / 3.6;
         let steps = ((to - from) / (speed * PERIOD_S)).floor() as usize;
-        let entry = Entry {
-            from_m: from,
-            length_m: RAMP_M,
-        };
+        let share = |place: f64| ((place - from) / RAMP_M).clamp(0.0, 1.0);
         let k_i = self.design.tuning.interaction_stiffness_n_per_m;
         let mut rig =
             SimulatedRig::at_rest(&self.truth, self.uplift, bench.line.rest_height(from), k_i);
@@ -351,9 +348,7 @@ impl<'a> Scene<'a> {
                     force: rig.read_force() + noise.next(self.noise.1),
                     motor_position: rig.motor_position() + noise.next(self.noise.0),
                     reference: held,
-                    place,
-                    speed,
-                    entry,
+                    way: even_way(place, speed * PERIOD_S, share),
                 },
             );
             out.reference.push(result.reference);

@@ -3,32 +3,37 @@
 use super::design::{PredictiveDesign, PredictiveError};
 use super::model::HEAD;
 use super::observer::{Observer, Surprise};
-use super::preview::TARGETS;
+use super::preview::{HORIZON, TARGETS};
 use crate::model::catenary::wire::{ElasticContact, WireModel, WireState};
 use nalgebra::DVector;
 
 /// The jump that another interaction stiffness would make is taken up and let go over this time, in s.
 pub const BLEED_S: f64 = 0.5;
 
-/// Where the contact force begins to reach the wire, and over which length it grows to its whole.
+/// Where a cycle finds the contact, and how it meets the wire there.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Entry {
-    /// Begin, in m.
-    pub from_m: f64,
-    /// Length, in m; 0 for all of the force at once.
-    pub length_m: f64,
+pub struct WayPoint {
+    /// Place of the contact, in m.
+    pub place: f64,
+    /// Part of the contact force that reaches the wire.
+    pub share: f64,
+    /// What is added to the wire's height, in m.
+    pub offset: f64,
 }
 
-impl Entry {
-    /// Part of the force that reaches the wire at a place.
-    pub fn share(&self, place: f64) -> f64 {
-        let travelled = place - self.from_m;
-        if travelled >= self.length_m {
-            1.0
-        } else {
-            (travelled / self.length_m).max(0.0)
+/// The way from this cycle to the end of the horizon.
+pub type Way = [WayPoint; HORIZON + 1];
+
+/// A way at an even speed: `step` m each cycle, with the share of the force at each place.
+pub fn even_way(place: f64, step: f64, share: impl Fn(f64) -> f64) -> Way {
+    std::array::from_fn(|j| {
+        let place = place + step * j as f64;
+        WayPoint {
+            place,
+            share: share(place),
+            offset: 0.0,
         }
-    }
+    })
 }
 
 /// What a cycle begins with.
@@ -40,12 +45,8 @@ pub struct Tick {
     pub motor_position: f64,
     /// r(k): the reference that is really sent in this cycle, in m; after limits, crossfade or guard.
     pub reference: f64,
-    /// Place of the contact, in m.
-    pub place: f64,
-    /// Speed of the contact, in m/s.
-    pub speed: f64,
-    /// How the force is introduced.
-    pub entry: Entry,
+    /// Where the train is now and in the cycles to come.
+    pub way: Way,
 }
 
 /// What a cycle found.
@@ -94,6 +95,7 @@ pub struct Predictive {
     rest_offset: f64,
     bleed: f64,
     force: f64,
+    surprise: Surprise,
 }
 
 impl Predictive {
@@ -113,6 +115,7 @@ impl Predictive {
             rest_offset: 0.0,
             bleed: 0.0,
             force: 0.0,
+            surprise: Surprise::default(),
             design,
         };
         new.reset(0.0, 0.0);
@@ -126,6 +129,7 @@ impl Predictive {
         self.rest_offset = 0.0;
         self.bleed = 0.0;
         self.force = force;
+        self.surprise = Surprise::default();
     }
 
     /// Exchanges the design at the border of a cycle; the old one is left in `design`, to be freed
@@ -142,6 +146,11 @@ impl Predictive {
         Ok(())
     }
 
+    /// Goes on from another estimate: all states, and the reference of the cycle before.
+    pub(super) fn set_estimate(&mut self, state: &DVector<f64>, previous_reference: f64) {
+        self.observer.set(state, previous_reference);
+    }
+
     /// The design in use.
     pub fn design(&self) -> &PredictiveDesign {
         &self.design
@@ -152,29 +161,43 @@ impl Predictive {
         &self.observer
     }
 
-    /// One cycle. The wire takes its step to the present; trial steps into the future are undone.
+    /// One cycle: [`Self::observe`], the wire's step to the present with the force found,
+    /// [`Self::plan`].
     pub fn step(&mut self, wire: &mut dyn WireModel, tick: &Tick) -> TickResult {
-        let d = &self.design;
-        let spring = 1.0 / d.tuning.interaction_stiffness_n_per_m;
+        let force = self.observe(tick.motor_position, tick.force);
+        let here = tick.way[0];
+        wire.predict(here.place);
+        let wire_height = wire.respond(here.share * force) + here.offset;
+        wire.commit();
+        self.plan(wire, tick, wire_height)
+    }
+
+    /// Takes in the measurements of a cycle; F̂(k|k), in N.
+    pub fn observe(&mut self, motor_position: f64, force: f64) -> f64 {
         // Not `clamp`, which panics where a limit is no number.
         self.rest_offset -= self.rest_offset.max(-self.bleed).min(self.bleed);
+        self.surprise = self.observer.correct(&self.design, motor_position, force);
+        self.force = self.observer.pad_force(&self.design).max(0.0);
+        self.force
+    }
 
-        // 1, 2: the present.
-        let surprise = self.observer.correct(d, tick.motor_position, tick.force);
-        let force = self.observer.pad_force(d).max(0.0);
-        self.force = force;
-        wire.predict(tick.place);
-        let wire_height = wire.respond(tick.entry.share(tick.place) * force);
-        wire.commit();
+    /// Ends a cycle in which another controller is in charge: only the estimate goes on.
+    pub fn follow(&mut self, reference: f64) {
+        self.observer.predict(&self.design, reference);
+    }
+
+    /// Ends a cycle: the next reference, from a wire that has taken its step to the present and is at
+    /// `wire_height` m there. Trial steps into the future are undone.
+    pub fn plan(&mut self, wire: &mut dyn WireModel, tick: &Tick, wire_height: f64) -> TickResult {
         wire.save(&mut self.wire);
 
         // 3: the next cycle, whose reference is already on its way.
-        self.observer.predict(d, tick.reference);
-        let ahead = tick.speed * d.rig.period_s;
+        self.follow(tick.reference);
+        let d = &self.design;
         let force_ahead = self.observer.pad_force(d).max(0.0);
-        let place = tick.place + ahead;
-        wire.predict(place);
-        wire.respond(tick.entry.share(place) * force_ahead);
+        let next = tick.way[1];
+        wire.predict(next.place);
+        wire.respond(next.share * force_ahead);
         let (position, velocity) = self.observer.motor();
         let uplift = self.observer.uplift(d.places);
         self.pantograph
@@ -182,14 +205,12 @@ impl Predictive {
 
         // 4: further cycles, wire and pantograph together, the motor where it should be.
         let mut targets = [0.0; TARGETS];
-        let (mut motor, mut last_force, mut place) = (position, force_ahead, place);
+        let (mut motor, mut last_force) = (position, force_ahead);
         let mut load = None;
-        for target in &mut targets {
+        for (target, at) in targets.iter_mut().zip(&tick.way[2..]) {
             wire.commit();
-            place += ahead;
             let before = Ahead {
-                place,
-                share: tick.entry.share(place),
+                at: *at,
                 motor,
                 force: last_force,
                 uplift,
@@ -216,12 +237,13 @@ impl Predictive {
         } else {
             tick.reference
         };
-        let target = wire_height + self.rest_offset + force * spring;
+        let spring = 1.0 / d.tuning.interaction_stiffness_n_per_m;
+        let target = wire_height + self.rest_offset + self.force * spring;
         TickResult {
             reference,
             limited: reference != asked,
-            surprise,
-            force,
+            surprise: self.surprise,
+            force: self.force,
             force_ahead,
             wire_height,
             target,
@@ -239,12 +261,13 @@ impl Predictive {
     fn look_ahead(&mut self, wire: &mut dyn WireModel, before: &Ahead) -> (f64, f64) {
         let d = &self.design;
         let k_i = d.tuning.interaction_stiffness_n_per_m;
-        wire.predict(before.place);
+        let rest = self.rest_offset + before.at.offset;
+        wire.predict(before.at.place);
         let flight = &d.flight;
         self.in_flight.gemv(1.0, &flight.phi, &self.pantograph, 0.0);
         self.in_flight.axpy(before.uplift, &flight.gamma_b, 1.0);
         if before.force <= 0.0 {
-            let height = wire.respond(0.0) + self.rest_offset;
+            let height = wire.respond(0.0) + rest;
             if self.in_flight[0] <= height {
                 self.pantograph.copy_from(&self.in_flight);
                 return (height, 0.0);
@@ -257,11 +280,11 @@ impl Predictive {
         let yields = 1.0 - hold.gamma1[0];
         let response = wire.respond_to(&ElasticContact {
             stiffness: k_i,
-            head_free: self.on_pad[0] / yields - self.rest_offset,
+            head_free: self.on_pad[0] / yields - rest,
             head_compliance: 1.0 / (d.pad * yields),
-            share: before.share,
+            share: before.at.share,
         });
-        let target = response.height + self.rest_offset + response.force / k_i;
+        let target = response.height + rest + response.force / k_i;
         if response.force > 0.0 {
             self.pantograph.copy_from(&self.on_pad);
             self.pantograph.axpy(target, &hold.gamma1, 1.0);
@@ -274,8 +297,7 @@ impl Predictive {
 
 /// What one cycle of looking ahead begins with.
 struct Ahead {
-    place: f64,
-    share: f64,
+    at: WayPoint,
     motor: f64,
     force: f64,
     uplift: f64,

@@ -54,7 +54,7 @@ impl PredictiveRig {
         }
     }
 
-    fn check(&self) -> Result<(), FieldError> {
+    pub(crate) fn check(&self) -> Result<(), FieldError> {
         require_positive("motor_omega_rad_per_s", self.motor_omega_rad_per_s, "rad/s")?;
         require_not_negative("motor_damping_ratio", self.motor_damping_ratio, "")?;
         require_not_negative("motor_load_m_per_n", self.motor_load_m_per_n, "m/N")?;

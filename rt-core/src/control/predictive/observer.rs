@@ -63,6 +63,12 @@ impl Observer {
         self.previous_reference = position;
     }
 
+    /// Another estimate: all states, and the reference of the cycle before.
+    pub(super) fn set(&mut self, state: &DVector<f64>, previous_reference: f64) {
+        self.x.copy_from(state);
+        self.previous_reference = previous_reference;
+    }
+
     /// Takes in the measurements.
     pub fn correct(&mut self, design: &PredictiveDesign, position: f64, force: f64) -> Surprise {
         let mut surprise = Surprise {
