@@ -4,6 +4,7 @@ use super::conductor::{Conductor, Outcome};
 use super::{Failure, text};
 use crate::event_text;
 use crate::hil_result::HilSamples;
+use crate::recording::{self, Recorded, Recording, Remarks, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::{Change, LoadedSession, Session};
 use crate::statistics::RunStatistics;
@@ -13,6 +14,7 @@ use rt_core::channel::Layout;
 use rt_core::control::assessment::Verdict;
 use rt_core::link::{Command, UserSide};
 use rt_core::param::{ParamSet, ParamSpec};
+use rt_core::record::header::TextMap;
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
@@ -20,13 +22,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Arguments of `pantobench run`.
 #[derive(clap::Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\n\
+    after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\
+                        Example: pantobench run sessions/dsa380-300.ron --record recordings --operator Kim\n\n\
                         Ctrl-C stops the bench in a controlled way. Exit codes: 0 done, 1 tripped or stopped \
                         by a fault, 2 bad input, 3 the rig never became ready."
 )]
@@ -49,6 +52,18 @@ pub struct Arguments {
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
+    /// Record every frame and every event to a new file in this directory.
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Who runs the test, for the recording.
+    #[arg(long, value_name = "NAME", requires = "record")]
+    operator: Option<String>,
+    /// What is tested, for the recording; the name of the pantograph's file if left out.
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    specimen: Option<String>,
+    /// Anything worth knowing, for the recording.
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    notes: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -85,6 +100,7 @@ struct Report {
     rt: Option<RtStatus>,
     samples: Option<HilSamples>,
     changes: Vec<Made>,
+    recording: Option<Recording>,
 }
 
 impl Report {
@@ -116,18 +132,81 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let stop = stop_flag()?;
-    let report = if arguments.fast {
-        run_exact(&loaded, &stop).map_err(start_failure)?
+    let mut report = if arguments.fast {
+        run_exact(&loaded, arguments, &stop)?
     } else {
-        run_real_time(&loaded, &stop).map_err(start_failure)?
+        run_real_time(&loaded, arguments, &stop)?
     };
-    let result = result(&report, &loaded, arguments.against)?;
+    let result = result(&report, &loaded, arguments.against);
+    // Whatever became of the result, the recording gets its end.
+    let recorded = finish_recording(&mut report, result.as_ref().ok());
+    let result = result?;
     if arguments.json {
-        println!("{}", to_json(&report, result));
+        println!("{}", to_json(&report, result, recorded.as_ref()));
     } else {
         print_text(&report, &result);
     }
     judge(&report)
+}
+
+/// Opens the recording, if one is asked for. Nothing has moved yet.
+fn begin_recording(
+    arguments: &Arguments,
+    subject: &Subject<'_>,
+) -> Result<Option<Recording>, Failure> {
+    let Some(directory) = &arguments.record else {
+        return Ok(None);
+    };
+    let remarks = Remarks {
+        operator: arguments.operator.clone(),
+        specimen: arguments.specimen.clone(),
+        notes: arguments.notes.clone(),
+    };
+    let recording = recording::header(subject, &remarks)
+        .map(|header| recording::setup(directory, subject.loaded, header))
+        .and_then(|setup| Recording::begin(setup, subject.layout, subject.params.specs()))
+        .map_err(|e| Failure::Input(format!("the run cannot be recorded: {e}")))?;
+    if let Some(path) = recording.path() {
+        eprintln!("recording to {}", path.display());
+    }
+    Ok(Some(recording))
+}
+
+/// Ends the recording with the result, and says where it is.
+fn finish_recording(report: &mut Report, result: Option<&Value>) -> Option<Recorded> {
+    let recording = report.recording.take()?;
+    let mut summary = TextMap::new();
+    summary.insert("state".into(), final_state(&report.outcome).into());
+    let keys = [
+        "mean_n",
+        "std_n",
+        "max_n",
+        "min_n",
+        "loss_pct",
+        "error_filtered_pct",
+    ];
+    for (key, value) in keys.map(|key| (key, result.and_then(|r| r[key].as_f64()))) {
+        if let Some(value) = value {
+            summary.insert(key.into(), value.to_string());
+        }
+    }
+    let reason = match &report.outcome.fault {
+        None => "the run is over".to_owned(),
+        Some((fault, _, t_s)) => {
+            let words = fault.describe(&report.layout);
+            summary.insert("trip".into(), words.id);
+            summary.insert("trip_t_s".into(), t_s.to_string());
+            format!("the run was ended by a fault: {}", words.what)
+        }
+    };
+    let recorded = recording.finish(&reason, summary);
+    if let Some(problem) = &recorded.problem {
+        eprintln!("warning: the recording does not hold the whole run: {problem}");
+    }
+    if let Some(path) = &recorded.path {
+        eprintln!("recorded to {}", path.display());
+    }
+    Some(recorded)
 }
 
 fn start_failure(e: StartError) -> Failure {
@@ -239,6 +318,7 @@ struct Follower {
     changes: Changes,
     period_s: f64,
     last_t_s: f64,
+    recording: Option<Recording>,
 }
 
 impl Follower {
@@ -247,6 +327,7 @@ impl Follower {
         layout: &Layout,
         designer: Option<Box<dyn Designer>>,
         params: ParamSet,
+        recording: Option<Recording>,
     ) -> Self {
         let period_s = loaded.period_nanos() as f64 * 1e-9;
         Self {
@@ -258,6 +339,7 @@ impl Follower {
             changes: Changes::new(&loaded.session, designer, params),
             period_s,
             last_t_s: 0.0,
+            recording,
         }
     }
 
@@ -271,6 +353,9 @@ impl Follower {
                 if let Some(samples) = &mut self.samples {
                     samples.add(&frame);
                 }
+                if let Some(recording) = &mut self.recording {
+                    recording.frame(&frame);
+                }
             }
         }
         while let Ok(event) = user.events.pop() {
@@ -278,7 +363,15 @@ impl Follower {
                 "{}",
                 event_text::describe(&event, &self.layout, self.params)
             );
+            if let Some(recording) = &mut self.recording {
+                recording.event(&event);
+            }
             answers[0] = self.conductor.answer(&event).or(answers[0]);
+        }
+        if let Some(recording) = &mut self.recording {
+            for warning in recording.service(Timing::read(&user.timing.record_drops)) {
+                eprintln!("warning: {warning}");
+            }
         }
         let running_s = self.statistics.running_cycles() as f64 * self.period_s;
         if running_s > 0.0 {
@@ -295,7 +388,11 @@ impl Follower {
     }
 }
 
-fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
+fn run_exact(
+    loaded: &LoadedSession,
+    arguments: &Arguments,
+    stop: &AtomicBool,
+) -> Result<Report, Failure> {
     rt_core::rt_env::flush_denormals();
     let Prepared {
         mut rt_loop,
@@ -305,9 +402,17 @@ fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartE
         designer,
         params,
         period_nanos,
-    } = runtime::prepare_exact(loaded)?;
+    } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
-    let mut follower = Follower::new(loaded, &layout, designer, params);
+    let subject = Subject {
+        loaded,
+        layout: &layout,
+        params: &params,
+        rt: None,
+        t0: SystemTime::now(),
+    };
+    let recording = begin_recording(arguments, &subject)?;
+    let mut follower = Follower::new(loaded, &layout, designer, params, recording);
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -315,13 +420,37 @@ fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartE
     Ok(report(follower, &user, bench, period_nanos, None))
 }
 
-fn run_real_time(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
-    let mut run = runtime::start_real_time(loaded)?;
+fn run_real_time(
+    loaded: &LoadedSession,
+    arguments: &Arguments,
+    stop: &AtomicBool,
+) -> Result<Report, Failure> {
+    let mut run = runtime::start_real_time(loaded).map_err(start_failure)?;
+    let subject = Subject {
+        loaded,
+        layout: &run.layout,
+        params: &run.params,
+        rt: Some(&run.rt),
+        t0: SystemTime::now(),
+    };
+    // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
+    let opened = crate::signals::set_on_request_to_end(&run.user.quit)
+        .map_err(Failure::Environment)
+        .and_then(|()| begin_recording(arguments, &subject));
+    let recording = match opened {
+        Ok(recording) => recording,
+        Err(e) => {
+            // Nothing has moved: the loop is Idle until the follower answers it.
+            run.quit();
+            return Err(e);
+        }
+    };
     run.user.display = None;
     for missing in &run.rt.missing {
         eprintln!("note: {missing}");
     }
-    let mut follower = Follower::new(loaded, &run.layout, run.designer.take(), run.params);
+    let designer = run.designer.take();
+    let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording);
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         std::thread::park_timeout(Duration::from_millis(5));
@@ -354,6 +483,7 @@ fn report(
         statistics: follower.statistics,
         samples: follower.samples,
         changes: follower.changes.made,
+        recording: follower.recording,
         cycles: Timing::read(&timing.cycles),
         overruns: Timing::read(&timing.overruns),
         skipped: Timing::read(&timing.skipped),
@@ -407,7 +537,7 @@ fn judge(report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-fn to_json(r: &Report, result: Value) -> Value {
+fn to_json(r: &Report, result: Value, recorded: Option<&Recorded>) -> Value {
     let mut channels = Map::new();
     for (spec, s) in r.layout.channels().iter().zip(r.statistics.channels()) {
         channels.insert(
@@ -435,6 +565,8 @@ fn to_json(r: &Report, result: Value) -> Value {
         "changes": r.changes.iter().map(Made::to_json).collect::<Vec<_>>(),
         "channels": channels,
         "result": result,
+        "recording": recorded.and_then(|r| r.path.as_ref()),
+        "recording_problem": recorded.and_then(|r| r.problem.as_ref()),
     })
 }
 

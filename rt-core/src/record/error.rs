@@ -101,6 +101,9 @@ fn advice(error: &std::io::Error) -> &'static str {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
             "; choose a directory that you may write to"
         }
+        ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+            "; a file is in the way: choose another name"
+        }
         ErrorKind::NotFound => "; check that the directory exists and the disk is connected",
         _ => "",
     }
