@@ -250,7 +250,7 @@ mod tests {
     use rt_core::record::reader::{Session, TimeRange};
     use rt_core::record::setup::SpaceLimits;
 
-    /// Values published with the function (draft-eastlake-fnv, appendix C).
+    /// Values published with the function (draft-eastlake-fnv).
     #[test]
     fn hashes_are_those_of_fnv_1a() {
         assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);

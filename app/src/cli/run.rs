@@ -203,8 +203,9 @@ fn finish_recording(report: &mut Report, result: Option<&Value>) -> Option<Recor
     if let Some(problem) = &recorded.problem {
         eprintln!("warning: the recording does not hold the whole run: {problem}");
     }
-    if let Some(path) = &recorded.path {
-        eprintln!("recorded to {}", path.display());
+    match &recorded.path {
+        Some(path) => eprintln!("recorded to {}", path.display()),
+        None => eprintln!("pantobench session recover saves what was recorded before"),
     }
     Some(recorded)
 }
