@@ -1,4 +1,5 @@
-//! Where the shipped files are (`sessions` and `assets` stand side by side), and where prepared data is kept.
+//! Where the shipped files are (`sessions` and `assets` stand side by side), and where prepared data and a
+//! person's own settings are kept.
 
 use std::path::{Path, PathBuf};
 
@@ -27,11 +28,21 @@ pub fn find(file: &str) -> Result<PathBuf, String> {
 
 /// Where prepared lines are kept: the user's cache directory, or the system's temporary one.
 pub fn cache_dir() -> PathBuf {
+    own_dir("XDG_CACHE_HOME", ".cache")
+}
+
+/// Where a person's own settings are kept: the user's configuration directory, or the system's temporary
+/// one.
+pub fn config_dir() -> PathBuf {
+    own_dir("XDG_CONFIG_HOME", ".config")
+}
+
+fn own_dir(variable: &str, below_home: &str) -> PathBuf {
     let from = |variable: &str| {
         std::env::var_os(variable)
             .filter(|v| !v.is_empty())
             .map(PathBuf::from)
     };
-    let cache = from("XDG_CACHE_HOME").or_else(|| from("HOME").map(|home| home.join(".cache")));
-    cache.unwrap_or_else(std::env::temp_dir).join("pantobench")
+    let own = from(variable).or_else(|| from("HOME").map(|home| home.join(below_home)));
+    own.unwrap_or_else(std::env::temp_dir).join("pantobench")
 }

@@ -16,5 +16,7 @@ mod signals;
 pub mod statistics;
 mod theme;
 pub mod tuning;
+mod tuning_history;
+mod tuning_worker;
 mod units;
 mod window;

@@ -5,3 +5,4 @@ pub mod parameters;
 pub mod plots;
 pub mod status;
 pub mod trip;
+pub mod tuning;

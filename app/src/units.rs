@@ -9,12 +9,16 @@ pub struct Shown {
     pub unit: &'static str,
 }
 
-/// The shown unit for an SI unit: lengths in mm, everything else as it is.
+/// The shown unit for an SI unit: lengths in mm, stiffnesses in kN/m, everything else as it is.
 pub fn shown(unit: &'static str) -> Shown {
     match unit {
         "m" => Shown {
             factor: 1e3,
             unit: "mm",
+        },
+        "N/m" => Shown {
+            factor: 1e-3,
+            unit: "kN/m",
         },
         other => Shown {
             factor: 1.0,

@@ -4,14 +4,18 @@ use crate::cli::Failure;
 use crate::command::UiCommand;
 use crate::history::History;
 use crate::ingest::Ingest;
+use crate::panels::tuning::{TuningPanel, Wish};
 use crate::panels::{events, parameters::Controls, plots::Plots, status, trip};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
+use crate::tuning::Refused;
+use crate::tuning_history::Presets;
+use crate::tuning_worker::TuningWorker;
 use crate::{home, signals, theme};
 use eframe::egui::{self, Panel, ThemePreference};
 use rt_core::channel::Layout;
-use rt_core::link::Command;
-use rt_core::param::ParamSet;
+use rt_core::link::{Command, UpdateSide};
+use rt_core::param::{Applies, ParamSet};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::Timing;
 use rtrb::Producer;
@@ -98,6 +102,9 @@ struct Window {
     ingest: Ingest,
     controls: Controls,
     plots: Plots,
+    updates: UpdateSide,
+    /// Of benches whose parameters need gains.
+    tuning: Option<(TuningPanel, TuningWorker)>,
 }
 
 impl Window {
@@ -112,16 +119,27 @@ impl Window {
             user,
             layout,
             bench,
+            designer,
+            params,
             period_nanos,
             rt,
             thread,
             ..
         } = run;
-        let params = loaded.session.start_params()?;
         let start: Vec<f64> = (0..bench.params.len()).map(|i| params.get(i)).collect();
         let frames = user.display.ok_or("the loop has no ring for the display")?;
         let history = History::new(layout.len(), HISTORY_S * 1_000_000_000 / period_nanos);
         let ctx = cc.egui_ctx.clone();
+        let tuning = designer
+            .map(|designer| {
+                let ctx = ctx.clone();
+                let worker = TuningWorker::start(designer, move || ctx.request_repaint())?;
+                worker.ask(params);
+                let file = format!("presets-{}.ron", bench.id);
+                let presets = Presets::load(home::config_dir().join(file));
+                Ok::<_, std::io::Error>((TuningPanel::new(params, presets), worker))
+            })
+            .transpose()?;
         let wake = move || ctx.request_repaint();
         let ingest = Ingest::start(
             frames,
@@ -139,6 +157,8 @@ impl Window {
             commands: Some(user.commands),
             controls: Controls::new(&start),
             plots: Plots::default(),
+            updates: user.updates,
+            tuning,
             thread: Some(thread),
             layout,
             rt,
@@ -152,6 +172,27 @@ impl Window {
         if let Some(ring) = &mut self.commands {
             // 256 unserved commands mean that the loop no longer cycles; the bar then says so.
             let _ = ring.push(command);
+        }
+    }
+
+    fn tune(&mut self, wish: Wish) {
+        let Some((panel, worker)) = &mut self.tuning else {
+            return;
+        };
+        match wish {
+            Wish::Judge(params) => worker.ask(params),
+            Wish::Apply { insist } => {
+                let Some(proposal) = panel.proposal() else {
+                    return;
+                };
+                let sent = proposal
+                    .decide(panel.applied(), insist)
+                    .and_then(|update| self.updates.send(update).map_err(|_| Refused::Busy));
+                panel.tell(sent.as_ref().err().map(ToString::to_string));
+                if let Err(Refused::Verdict(verdict)) = sent {
+                    self.send(Command::NoteRefusal(verdict));
+                }
+            }
         }
     }
 
@@ -185,6 +226,7 @@ impl eframe::App for Window {
             .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
             .collect();
         let mut changes = Vec::new();
+        let mut wishes = Vec::new();
         {
             let live = self.ingest.live();
             let view = status::View {
@@ -212,13 +254,25 @@ impl eframe::App for Window {
                 });
             Panel::left("parameters")
                 .resizable(false)
-                .exact_size(290.0)
+                .exact_size(if self.tuning.is_some() { 350.0 } else { 290.0 })
                 .show(ui, |ui| {
                     ui.add_space(6.0);
                     ui.heading(&self.title);
                     ui.label(format!("Rig: {}", self.rig));
                     ui.separator();
-                    changes = self.controls.show(ui, self.params.specs(), &live.applied);
+                    let direct = |p: &rt_core::param::ParamSpec| p.applies == Applies::Directly;
+                    if self.tuning.is_none() || self.params.specs().iter().any(direct) {
+                        changes = self.controls.show(ui, self.params.specs(), &live.applied);
+                    }
+                    if let Some((panel, worker)) = &mut self.tuning {
+                        if let Some(proposal) = worker.newest() {
+                            panel.take(proposal);
+                        }
+                        if panel.follow(&live.applied) {
+                            worker.ask(*panel.asked());
+                        }
+                        wishes = panel.show(ui);
+                    }
                 });
             egui::CentralPanel::default().show(ui, |ui| {
                 self.plots
@@ -228,6 +282,10 @@ impl eframe::App for Window {
         for (index, value) in changes {
             self.send(Command::SetParam { index, value });
         }
+        for wish in wishes {
+            self.tune(wish);
+        }
+        self.updates.free_used();
         for command in todo {
             self.execute(&ctx, command);
         }

@@ -4,7 +4,7 @@
 use crate::theme;
 use crate::units::{fixed_width, shown};
 use eframe::egui::{RichText, Slider, SliderClamping, Ui};
-use rt_core::param::{ParamSpec, Scale};
+use rt_core::param::{Applies, ParamSpec, Scale};
 
 /// What the controls show, kept between frames.
 pub struct Controls {
@@ -29,6 +29,10 @@ impl Controls {
             ui.label("This bench has no parameters.");
         }
         for (i, (spec, asked)) in specs.iter().zip(&mut self.asked).enumerate() {
+            // Those that need gains have a panel of their own.
+            if spec.applies == Applies::ByDesign {
+                continue;
+            }
             let unit = shown(spec.unit);
             ui.add_space(6.0);
             ui.label(RichText::new(spec.label).strong())

@@ -46,7 +46,7 @@ pub struct Seen {
     pub error_growth: f64,
     /// a(t) e^{gT}, in m; a(t) if the error does not grow.
     pub error_ahead: f64,
-    /// The tracking error if it changes as much as in the last cycle, in m.
+    /// The tracking error in the next cycle if it goes on changing as it did, in m.
     pub error_next: f64,
     /// ⟨F_c u̇_m − F_i ż_c⟩, in W.
     pub interface_power: f64,
@@ -118,7 +118,8 @@ impl Watch {
         let growth = amplitude.max(NOISE_M) / before.max(NOISE_M);
         let error_before = std::mem::replace(&mut self.tracking_error, motion.tracking_error);
         Seen {
-            error_next: 2.0 * motion.tracking_error - error_before,
+            error_next: motion.tracking_error
+                + (motion.tracking_error - error_before) * self.dt / elapsed,
             speed,
             acceleration,
             error_growth: growth.ln() / GROWTH_S,
@@ -213,9 +214,11 @@ mod tests {
         for (seq, t) in [(1, 0.002), (2, 0.004), (7, 0.014), (8, 0.016)] {
             let seen = watch.step(&Motion {
                 position: 0.5 * t,
+                tracking_error: 0.1 * t,
                 ..still(seq)
             });
             assert!((seen.speed - 0.5).abs() < 1e-9);
+            assert!((seen.error_next - 0.1 * (t + DT)).abs() < 1e-12);
         }
     }
 
