@@ -137,3 +137,122 @@ fn kind_and_fields(
         EventKind::Mark { number: n } => ("mark", vec![number("number", f64::from(*n))]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rt_core::bench::Approval;
+    use rt_core::bench::profile;
+    use rt_core::fault::Action;
+    use rt_core::guard::{Refusal, Request, State};
+
+    fn record(kind: EventKind) -> EventRecord {
+        let mut layout = Layout::default();
+        layout.append(profile::SPEC.channels).unwrap();
+        let event = Event {
+            seq: 7,
+            t_nanos: 14_000_000,
+            kind,
+        };
+        of(&event, &layout, profile::SPEC.params)
+    }
+
+    /// Scripts look for these names in old files: a change here breaks them.
+    #[test]
+    fn kinds_and_names_of_values_never_change() {
+        let fault = Fault::Tracking {
+            column: 0,
+            error: 0.25,
+            limit: 0.01,
+        };
+        let approval = Approval {
+            rho: 0.97,
+            least_disk: Some(0.4),
+            is_override: true,
+        };
+        let margin = Verdict::TooLittleMargin {
+            channel: "force",
+            disk: 0.1,
+            needed: 0.2,
+        };
+        let refusal = Refusal {
+            request: Request::Arm,
+            state: State::Tripped,
+        };
+        let (index, value) = (1, 0.5);
+        let cases = [
+            (
+                EventKind::State {
+                    from: State::Idle,
+                    to: State::Ready,
+                },
+                "state from to",
+            ),
+            (
+                EventKind::ParamApplied { index, value },
+                "parameter index=1 value=0.5 id",
+            ),
+            (
+                EventKind::ParamSettled { index, value },
+                "parameter.settled index=1 value=0.5 id",
+            ),
+            (
+                EventKind::ParamRefused { index: 99, value },
+                "parameter.refused index=99 value=0.5",
+            ),
+            (
+                EventKind::Retuned(approval),
+                "gains rho=0.97 insisted=1 disk=0.4",
+            ),
+            (
+                EventKind::RetuningRefused(margin),
+                "gains.refused channel disk=0.1 needed=0.2",
+            ),
+            (
+                EventKind::RetuningRefused(Verdict::Unstable { rho: 1.5 }),
+                "gains.refused rho=1.5",
+            ),
+            (EventKind::RetuningMisfit, "gains.misfit"),
+            (
+                EventKind::FellBack(FallBack::Innovation(9.0)),
+                "fallback innovation=9",
+            ),
+            (
+                EventKind::FellBack(FallBack::Tracking(0.02)),
+                "fallback distance_m=0.02",
+            ),
+            (EventKind::Refused(refusal), "refused request state"),
+            (
+                EventKind::Warning(fault),
+                "warning fault measured=0.25 limit=0.01",
+            ),
+            (
+                EventKind::Tripped {
+                    fault,
+                    action: Action::Retreat,
+                },
+                "trip fault measured=0.25 limit=0.01 action",
+            ),
+            (
+                EventKind::Stopping(StopCause::Fault(fault)),
+                "stopping cause fault measured=0.25 limit=0.01",
+            ),
+            (EventKind::Stopping(StopCause::Requested), "stopping cause"),
+            (EventKind::Mark { number: 3 }, "mark number=3"),
+        ];
+        for (kind, expected) in cases {
+            let record = record(kind);
+            let mut shown = record.kind.clone();
+            for (key, value) in &record.fields {
+                shown.push(' ');
+                shown.push_str(key);
+                if let FieldValue::Number(x) = value {
+                    shown.push_str(&format!("={x}"));
+                }
+            }
+            assert_eq!(shown, expected);
+            assert_eq!((record.seq, record.t_nanos), (7, 14_000_000));
+            assert!(!record.text.is_empty());
+        }
+    }
+}
