@@ -1,10 +1,12 @@
 //! `pantobench run`: a whole session without a window.
 
+mod record;
+
 use super::conductor::{Conductor, Outcome};
 use super::{Failure, text};
 use crate::event_text;
 use crate::hil_result::HilSamples;
-use crate::recording::{self, Recorded, Recording, Remarks, Subject};
+use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::{Change, LoadedSession, Session};
 use crate::statistics::RunStatistics;
@@ -14,7 +16,6 @@ use rt_core::channel::Layout;
 use rt_core::control::assessment::Verdict;
 use rt_core::link::{Command, UserSide};
 use rt_core::param::{ParamSet, ParamSpec};
-use rt_core::record::header::TextMap;
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
@@ -139,7 +140,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let result = result(&report, &loaded, arguments.against);
     // Whatever became of the result, the recording gets its end.
-    let recorded = finish_recording(&mut report, result.as_ref().ok());
+    let recorded = record::finish(&mut report, result.as_ref().ok());
     let result = result?;
     if arguments.json {
         println!("{}", to_json(&report, result, recorded.as_ref()));
@@ -147,67 +148,6 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         print_text(&report, &result);
     }
     judge(&report)
-}
-
-/// Opens the recording, if one is asked for. Nothing has moved yet.
-fn begin_recording(
-    arguments: &Arguments,
-    subject: &Subject<'_>,
-) -> Result<Option<Recording>, Failure> {
-    let Some(directory) = &arguments.record else {
-        return Ok(None);
-    };
-    let remarks = Remarks {
-        operator: arguments.operator.clone(),
-        specimen: arguments.specimen.clone(),
-        notes: arguments.notes.clone(),
-    };
-    let recording = recording::header(subject, &remarks)
-        .map(|header| recording::setup(directory, subject.loaded, header))
-        .and_then(|setup| Recording::begin(setup, subject.layout, subject.params.specs()))
-        .map_err(|e| Failure::Input(format!("the run cannot be recorded: {e}")))?;
-    if let Some(path) = recording.path() {
-        eprintln!("recording to {}", path.display());
-    }
-    Ok(Some(recording))
-}
-
-/// Ends the recording with the result, and says where it is.
-fn finish_recording(report: &mut Report, result: Option<&Value>) -> Option<Recorded> {
-    let recording = report.recording.take()?;
-    let mut summary = TextMap::new();
-    summary.insert("state".into(), final_state(&report.outcome).into());
-    let keys = [
-        "mean_n",
-        "std_n",
-        "max_n",
-        "min_n",
-        "loss_pct",
-        "error_filtered_pct",
-    ];
-    for (key, value) in keys.map(|key| (key, result.and_then(|r| r[key].as_f64()))) {
-        if let Some(value) = value {
-            summary.insert(key.into(), value.to_string());
-        }
-    }
-    let reason = match &report.outcome.fault {
-        None => "the run is over".to_owned(),
-        Some((fault, _, t_s)) => {
-            let words = fault.describe(&report.layout);
-            summary.insert("trip".into(), words.id);
-            summary.insert("trip_t_s".into(), t_s.to_string());
-            format!("the run was ended by a fault: {}", words.what)
-        }
-    };
-    let recorded = recording.finish(&reason, summary);
-    if let Some(problem) = &recorded.problem {
-        eprintln!("warning: the recording does not hold the whole run: {problem}");
-    }
-    match &recorded.path {
-        Some(path) => eprintln!("recorded to {}", path.display()),
-        None => eprintln!("pantobench session recover saves what was recorded before"),
-    }
-    Some(recorded)
 }
 
 fn start_failure(e: StartError) -> Failure {
@@ -412,7 +352,7 @@ fn run_exact(
         rt: None,
         t0: SystemTime::now(),
     };
-    let recording = begin_recording(arguments, &subject)?;
+    let recording = record::begin(arguments, &subject)?;
     let mut follower = Follower::new(loaded, &layout, designer, params, recording);
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
@@ -437,7 +377,7 @@ fn run_real_time(
     // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
     let opened = crate::signals::set_on_request_to_end(&run.user.quit)
         .map_err(Failure::Environment)
-        .and_then(|()| begin_recording(arguments, &subject));
+        .and_then(|()| record::begin(arguments, &subject));
     let recording = match opened {
         Ok(recording) => recording,
         Err(e) => {
