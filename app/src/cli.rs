@@ -7,6 +7,7 @@ mod line;
 mod lqg;
 mod progress;
 mod run;
+mod session;
 mod simulate;
 mod text;
 mod validate;
@@ -70,6 +71,8 @@ enum CommandLine {
     Line(line::Arguments),
     /// Gains, stability and margins of the LQG loop.
     Lqg(lqg::Arguments),
+    /// List, check, recover and export recordings.
+    Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
     Simulate(simulate::Arguments),
     /// Hold the reference solver against the acceptance bands of a standard.
@@ -86,6 +89,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
+        Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     };

@@ -5,10 +5,16 @@ use rt_core::control::predictive::FallBack;
 use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::param::{Applies, ParamSpec};
 
-/// An event in words.
+/// An event in words, with its time.
 pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
+    let said = words(event, layout, params);
+    format!("{:10.3} s  {said}", event.t_nanos as f64 * 1e-9)
+}
+
+/// An event in words.
+pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
     let param = |index: usize| params.get(index).map_or(("?", ""), |p| (p.label, p.unit));
-    let said = match event.kind {
+    match event.kind {
         EventKind::State { from, to } => format!("{} → {}", from.name(), to.name()),
         EventKind::ParamApplied { index, value } => {
             let (label, unit) = param(index);
@@ -78,6 +84,5 @@ pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String 
         EventKind::Stopping(StopCause::Finished) => "stopping: the bench has finished".into(),
         EventKind::Stopping(StopCause::Abandoned) => "stopping: nobody is connected".into(),
         EventKind::Mark { number } => format!("marker {number}"),
-    };
-    format!("{:10.3} s  {said}", event.t_nanos as f64 * 1e-9)
+    }
 }

@@ -2,12 +2,14 @@
 
 pub mod cli;
 mod command;
+mod event_record;
 mod event_text;
 pub mod hil_result;
 mod history;
 mod home;
 mod ingest;
 mod panels;
+mod recording;
 pub mod runtime;
 pub mod session;
 mod signals;

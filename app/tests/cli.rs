@@ -261,6 +261,12 @@ fn help_of_every_command_shows_an_example() {
         &["lqg", "--help"],
         &["lqg", "design", "--help"],
         &["lqg", "map", "--help"],
+        &["session", "--help"],
+        &["session", "list", "--help"],
+        &["session", "info", "--help"],
+        &["session", "check", "--help"],
+        &["session", "recover", "--help"],
+        &["session", "export", "--help"],
         &["simulate", "--help"],
         &["validate", "--help"],
     ] {

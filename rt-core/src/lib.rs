@@ -12,6 +12,7 @@ pub mod no_alloc;
 pub mod numeric;
 pub mod pacing;
 pub mod param;
+pub mod record;
 pub mod rig;
 pub mod rt_env;
 pub mod rt_loop;

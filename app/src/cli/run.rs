@@ -1,9 +1,12 @@
 //! `pantobench run`: a whole session without a window.
 
+mod record;
+
 use super::conductor::{Conductor, Outcome};
 use super::{Failure, text};
 use crate::event_text;
 use crate::hil_result::HilSamples;
+use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::{Change, LoadedSession, Session};
 use crate::statistics::RunStatistics;
@@ -20,13 +23,14 @@ use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// Arguments of `pantobench run`.
 #[derive(clap::Args)]
 #[command(
     allow_negative_numbers = true,
-    after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\n\
+    after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\
+                        Example: pantobench run sessions/dsa380-300.ron --record recordings --operator Kim\n\n\
                         Ctrl-C stops the bench in a controlled way. Exit codes: 0 done, 1 tripped or stopped \
                         by a fault, 2 bad input, 3 the rig never became ready."
 )]
@@ -49,6 +53,18 @@ pub struct Arguments {
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
+    /// Record every frame and every event to a new file in this directory.
+    #[arg(long, value_name = "DIR")]
+    record: Option<PathBuf>,
+    /// Who runs the test, for the recording.
+    #[arg(long, value_name = "NAME", requires = "record")]
+    operator: Option<String>,
+    /// What is tested, for the recording; the name of the pantograph's file if left out.
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    specimen: Option<String>,
+    /// Anything worth knowing, for the recording.
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    notes: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -85,6 +101,7 @@ struct Report {
     rt: Option<RtStatus>,
     samples: Option<HilSamples>,
     changes: Vec<Made>,
+    recording: Option<Recording>,
 }
 
 impl Report {
@@ -116,14 +133,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         )));
     }
     let stop = stop_flag()?;
-    let report = if arguments.fast {
-        run_exact(&loaded, &stop).map_err(start_failure)?
+    let mut report = if arguments.fast {
+        run_exact(&loaded, arguments, &stop)?
     } else {
-        run_real_time(&loaded, &stop).map_err(start_failure)?
+        run_real_time(&loaded, arguments, &stop)?
     };
-    let result = result(&report, &loaded, arguments.against)?;
+    let result = result(&report, &loaded, arguments.against);
+    // Whatever became of the result, the recording gets its end.
+    let recorded = record::finish(&mut report, result.as_ref().ok());
+    let result = result?;
     if arguments.json {
-        println!("{}", to_json(&report, result));
+        println!("{}", to_json(&report, result, recorded.as_ref()));
     } else {
         print_text(&report, &result);
     }
@@ -239,6 +259,7 @@ struct Follower {
     changes: Changes,
     period_s: f64,
     last_t_s: f64,
+    recording: Option<Recording>,
 }
 
 impl Follower {
@@ -247,6 +268,7 @@ impl Follower {
         layout: &Layout,
         designer: Option<Box<dyn Designer>>,
         params: ParamSet,
+        recording: Option<Recording>,
     ) -> Self {
         let period_s = loaded.period_nanos() as f64 * 1e-9;
         Self {
@@ -258,6 +280,7 @@ impl Follower {
             changes: Changes::new(&loaded.session, designer, params),
             period_s,
             last_t_s: 0.0,
+            recording,
         }
     }
 
@@ -271,6 +294,9 @@ impl Follower {
                 if let Some(samples) = &mut self.samples {
                     samples.add(&frame);
                 }
+                if let Some(recording) = &mut self.recording {
+                    recording.frame(&frame);
+                }
             }
         }
         while let Ok(event) = user.events.pop() {
@@ -278,7 +304,15 @@ impl Follower {
                 "{}",
                 event_text::describe(&event, &self.layout, self.params)
             );
+            if let Some(recording) = &mut self.recording {
+                recording.event(&event);
+            }
             answers[0] = self.conductor.answer(&event).or(answers[0]);
+        }
+        if let Some(recording) = &mut self.recording {
+            for warning in recording.service(Timing::read(&user.timing.record_drops)) {
+                eprintln!("warning: {warning}");
+            }
         }
         let running_s = self.statistics.running_cycles() as f64 * self.period_s;
         if running_s > 0.0 {
@@ -295,7 +329,11 @@ impl Follower {
     }
 }
 
-fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
+fn run_exact(
+    loaded: &LoadedSession,
+    arguments: &Arguments,
+    stop: &AtomicBool,
+) -> Result<Report, Failure> {
     rt_core::rt_env::flush_denormals();
     let Prepared {
         mut rt_loop,
@@ -305,9 +343,17 @@ fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartE
         designer,
         params,
         period_nanos,
-    } = runtime::prepare_exact(loaded)?;
+    } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
-    let mut follower = Follower::new(loaded, &layout, designer, params);
+    let subject = Subject {
+        loaded,
+        layout: &layout,
+        params: &params,
+        rt: None,
+        t0: SystemTime::now(),
+    };
+    let recording = record::begin(arguments, &subject)?;
+    let mut follower = Follower::new(loaded, &layout, designer, params, recording);
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -315,13 +361,37 @@ fn run_exact(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartE
     Ok(report(follower, &user, bench, period_nanos, None))
 }
 
-fn run_real_time(loaded: &LoadedSession, stop: &AtomicBool) -> Result<Report, StartError> {
-    let mut run = runtime::start_real_time(loaded)?;
+fn run_real_time(
+    loaded: &LoadedSession,
+    arguments: &Arguments,
+    stop: &AtomicBool,
+) -> Result<Report, Failure> {
+    let mut run = runtime::start_real_time(loaded).map_err(start_failure)?;
+    let subject = Subject {
+        loaded,
+        layout: &run.layout,
+        params: &run.params,
+        rt: Some(&run.rt),
+        t0: SystemTime::now(),
+    };
+    // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
+    let opened = crate::signals::set_on_request_to_end(&run.user.quit)
+        .map_err(Failure::Environment)
+        .and_then(|()| record::begin(arguments, &subject));
+    let recording = match opened {
+        Ok(recording) => recording,
+        Err(e) => {
+            // Nothing has moved: the loop is Idle until the follower answers it.
+            run.quit();
+            return Err(e);
+        }
+    };
     run.user.display = None;
     for missing in &run.rt.missing {
         eprintln!("note: {missing}");
     }
-    let mut follower = Follower::new(loaded, &run.layout, run.designer.take(), run.params);
+    let designer = run.designer.take();
+    let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording);
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         std::thread::park_timeout(Duration::from_millis(5));
@@ -354,6 +424,7 @@ fn report(
         statistics: follower.statistics,
         samples: follower.samples,
         changes: follower.changes.made,
+        recording: follower.recording,
         cycles: Timing::read(&timing.cycles),
         overruns: Timing::read(&timing.overruns),
         skipped: Timing::read(&timing.skipped),
@@ -407,7 +478,7 @@ fn judge(report: &Report) -> Result<(), Failure> {
     Ok(())
 }
 
-fn to_json(r: &Report, result: Value) -> Value {
+fn to_json(r: &Report, result: Value, recorded: Option<&Recorded>) -> Value {
     let mut channels = Map::new();
     for (spec, s) in r.layout.channels().iter().zip(r.statistics.channels()) {
         channels.insert(
@@ -435,6 +506,8 @@ fn to_json(r: &Report, result: Value) -> Value {
         "changes": r.changes.iter().map(Made::to_json).collect::<Vec<_>>(),
         "channels": channels,
         "result": result,
+        "recording": recorded.and_then(|r| r.path.as_ref()),
+        "recording_problem": recorded.and_then(|r| r.problem.as_ref()),
     })
 }
 

@@ -52,6 +52,11 @@ impl Scratch {
         path.display().to_string()
     }
 
+    /// Where a file of this name is or will be.
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
     /// A session with the shipped rig, changed by a replacement in its text.
     pub fn session(&self, from: &str, to: &str) -> String {
         let rig = root()

@@ -1,0 +1,258 @@
+//! Events as a recording keeps them: a stable kind, words for people, values for programs.
+//!
+//! | kind | values |
+//! |---|---|
+//! | `state` | `from`, `to` |
+//! | `parameter`, `parameter.settled`, `parameter.refused` | `id`, `index`, `value` |
+//! | `gains` | `rho`, `disk`, `insisted` (1 or 0) |
+//! | `gains.refused` | `rho`, or `channel`, `disk`, `needed` |
+//! | `gains.misfit` | |
+//! | `fallback` | `innovation`, or `distance_m` |
+//! | `refused` | `request`, `state` |
+//! | `warning` | `fault`, `measured`, `limit` |
+//! | `trip` | `fault`, `measured`, `limit`, `action` |
+//! | `stopping` | `cause`; after a fault also `fault`, `measured`, `limit` |
+//! | `mark` | `number` |
+//!
+//! Recordings are read for ever: kinds and names of values are never changed, only added.
+
+use crate::event_text;
+use rt_core::channel::Layout;
+use rt_core::control::assessment::Verdict;
+use rt_core::control::predictive::FallBack;
+use rt_core::fault::Fault;
+use rt_core::link::{Event, EventKind, StopCause};
+use rt_core::param::ParamSpec;
+use rt_core::record::event::{EventRecord, FieldValue};
+
+type Fields = Vec<(String, FieldValue)>;
+
+fn number(key: &str, value: f64) -> (String, FieldValue) {
+    (key.to_owned(), FieldValue::Number(value))
+}
+
+fn word(key: &str, value: impl Into<String>) -> (String, FieldValue) {
+    (key.to_owned(), FieldValue::Text(value.into()))
+}
+
+/// An event for a recording.
+pub fn of(event: &Event, layout: &Layout, params: &[ParamSpec]) -> EventRecord {
+    let (kind, fields) = kind_and_fields(&event.kind, layout, params);
+    EventRecord {
+        seq: event.seq,
+        t_nanos: event.t_nanos,
+        kind: kind.to_owned(),
+        text: event_text::words(event, layout, params),
+        fields,
+    }
+}
+
+fn kind_and_fields(
+    kind: &EventKind,
+    layout: &Layout,
+    params: &[ParamSpec],
+) -> (&'static str, Fields) {
+    let parameter = |index: usize, value: f64| {
+        let mut fields = vec![number("index", index as f64), number("value", value)];
+        // A refused index has no name.
+        fields.extend(params.get(index).map(|p| word("id", p.id)));
+        fields
+    };
+    let fault = |fault: &Fault| {
+        let text = fault.describe(layout);
+        let mut fields = vec![word("fault", text.id)];
+        fields.extend(text.measured.map(|x| number("measured", x)));
+        fields.extend(text.limit.map(|x| number("limit", x)));
+        fields
+    };
+    match kind {
+        EventKind::State { from, to } => {
+            let fields = vec![word("from", from.name()), word("to", to.name())];
+            ("state", fields)
+        }
+        EventKind::ParamApplied { index, value } => ("parameter", parameter(*index, *value)),
+        EventKind::ParamSettled { index, value } => {
+            ("parameter.settled", parameter(*index, *value))
+        }
+        EventKind::ParamRefused { index, value } => {
+            ("parameter.refused", parameter(*index, *value))
+        }
+        EventKind::Retuned(approval) => {
+            let insisted = f64::from(u8::from(approval.is_override));
+            let mut fields = vec![number("rho", approval.rho), number("insisted", insisted)];
+            fields.extend(approval.least_disk.map(|disk| number("disk", disk)));
+            ("gains", fields)
+        }
+        EventKind::RetuningRefused(verdict) => {
+            let fields = match verdict {
+                Verdict::Stable => Vec::new(),
+                Verdict::Unstable { rho } => vec![number("rho", *rho)],
+                Verdict::TooLittleMargin {
+                    channel,
+                    disk,
+                    needed,
+                } => vec![
+                    word("channel", *channel),
+                    number("disk", *disk),
+                    number("needed", *needed),
+                ],
+            };
+            ("gains.refused", fields)
+        }
+        EventKind::RetuningMisfit => ("gains.misfit", Vec::new()),
+        EventKind::FellBack(cause) => {
+            let field = match cause {
+                FallBack::Innovation(mean) => number("innovation", *mean),
+                FallBack::Tracking(far) => number("distance_m", *far),
+            };
+            ("fallback", vec![field])
+        }
+        EventKind::Refused(refusal) => {
+            let request = word("request", format!("{:?}", refusal.request));
+            (
+                "refused",
+                vec![request, word("state", refusal.state.name())],
+            )
+        }
+        EventKind::Warning(warned) => ("warning", fault(warned)),
+        EventKind::Tripped {
+            fault: tripped,
+            action,
+        } => {
+            let mut fields = fault(tripped);
+            fields.push(word("action", format!("{action:?}")));
+            ("trip", fields)
+        }
+        EventKind::Stopping(cause) => {
+            let (name, mut fields) = match cause {
+                StopCause::Requested => ("requested", Vec::new()),
+                StopCause::Duration => ("duration", Vec::new()),
+                StopCause::Finished => ("finished", Vec::new()),
+                StopCause::Abandoned => ("abandoned", Vec::new()),
+                StopCause::Fault(cause) => ("fault", fault(cause)),
+            };
+            fields.insert(0, word("cause", name));
+            ("stopping", fields)
+        }
+        EventKind::Mark { number: n } => ("mark", vec![number("number", f64::from(*n))]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rt_core::bench::Approval;
+    use rt_core::bench::profile;
+    use rt_core::fault::Action;
+    use rt_core::guard::{Refusal, Request, State};
+
+    fn record(kind: EventKind) -> EventRecord {
+        let mut layout = Layout::default();
+        layout.append(profile::SPEC.channels).unwrap();
+        let event = Event {
+            seq: 7,
+            t_nanos: 14_000_000,
+            kind,
+        };
+        of(&event, &layout, profile::SPEC.params)
+    }
+
+    /// Scripts look for these names in old files: a change here breaks them.
+    #[test]
+    fn kinds_and_names_of_values_never_change() {
+        let fault = Fault::Tracking {
+            column: 0,
+            error: 0.25,
+            limit: 0.01,
+        };
+        let approval = Approval {
+            rho: 0.97,
+            least_disk: Some(0.4),
+            is_override: true,
+        };
+        let margin = Verdict::TooLittleMargin {
+            channel: "force",
+            disk: 0.1,
+            needed: 0.2,
+        };
+        let refusal = Refusal {
+            request: Request::Arm,
+            state: State::Tripped,
+        };
+        let (index, value) = (1, 0.5);
+        let cases = [
+            (
+                EventKind::State {
+                    from: State::Idle,
+                    to: State::Ready,
+                },
+                "state from to",
+            ),
+            (
+                EventKind::ParamApplied { index, value },
+                "parameter index=1 value=0.5 id",
+            ),
+            (
+                EventKind::ParamSettled { index, value },
+                "parameter.settled index=1 value=0.5 id",
+            ),
+            (
+                EventKind::ParamRefused { index: 99, value },
+                "parameter.refused index=99 value=0.5",
+            ),
+            (
+                EventKind::Retuned(approval),
+                "gains rho=0.97 insisted=1 disk=0.4",
+            ),
+            (
+                EventKind::RetuningRefused(margin),
+                "gains.refused channel disk=0.1 needed=0.2",
+            ),
+            (
+                EventKind::RetuningRefused(Verdict::Unstable { rho: 1.5 }),
+                "gains.refused rho=1.5",
+            ),
+            (EventKind::RetuningMisfit, "gains.misfit"),
+            (
+                EventKind::FellBack(FallBack::Innovation(9.0)),
+                "fallback innovation=9",
+            ),
+            (
+                EventKind::FellBack(FallBack::Tracking(0.02)),
+                "fallback distance_m=0.02",
+            ),
+            (EventKind::Refused(refusal), "refused request state"),
+            (
+                EventKind::Warning(fault),
+                "warning fault measured=0.25 limit=0.01",
+            ),
+            (
+                EventKind::Tripped {
+                    fault,
+                    action: Action::Retreat,
+                },
+                "trip fault measured=0.25 limit=0.01 action",
+            ),
+            (
+                EventKind::Stopping(StopCause::Fault(fault)),
+                "stopping cause fault measured=0.25 limit=0.01",
+            ),
+            (EventKind::Stopping(StopCause::Requested), "stopping cause"),
+            (EventKind::Mark { number: 3 }, "mark number=3"),
+        ];
+        for (kind, expected) in cases {
+            let record = record(kind);
+            let mut shown = record.kind.clone();
+            for (key, value) in &record.fields {
+                shown.push(' ');
+                shown.push_str(key);
+                if let FieldValue::Number(x) = value {
+                    shown.push_str(&format!("={x}"));
+                }
+            }
+            assert_eq!(shown, expected);
+            assert_eq!((record.seq, record.t_nanos), (7, 14_000_000));
+            assert!(!record.text.is_empty());
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! The recording of a run: what its header says, frames and events on their way to the file, its end.
+
+use crate::event_record;
+use crate::session::LoadedSession;
+use drivers::rig_file::RigFile;
+use rt_core::bench::{BenchConfig, profile::Source};
+use rt_core::channel::{Frame, Layout};
+use rt_core::file;
+use rt_core::link::Event;
+use rt_core::param::{ParamSet, ParamSpec};
+use rt_core::record::disk::SystemDisk;
+use rt_core::record::engine::Engine;
+use rt_core::record::header::{SessionHeader, TextMap};
+use rt_core::record::setup::RecorderSetup;
+use rt_core::rt_env::RtStatus;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a person says about a test.
+#[derive(Clone, Debug, Default)]
+pub struct Remarks {
+    /// Who runs it.
+    pub operator: Option<String>,
+    /// The tested pantograph, in place of the name of its file.
+    pub specimen: Option<String>,
+    /// Anything worth knowing.
+    pub notes: Option<String>,
+}
+
+/// A loop that is about to be recorded.
+pub struct Subject<'a> {
+    /// The session.
+    pub loaded: &'a LoadedSession,
+    /// Its columns.
+    pub layout: &'a Layout,
+    /// Its parameters at the start.
+    pub params: &'a ParamSet,
+    /// What the system granted; `None` on an exact clock.
+    pub rt: Option<&'a RtStatus>,
+    /// When the loop's time was zero.
+    pub t0: SystemTime,
+}
+
+/// The files that describe a run, by their part in it.
+fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
+    let rig = loaded.rig_path();
+    let mut files = vec![
+        ("session.ron", loaded.path.clone()),
+        ("rig.ron", rig.clone()),
+    ];
+    if let Ok(RigFile::Simulated(config)) = file::load(&rig) {
+        let base = rig.parent().unwrap_or(Path::new("."));
+        files.push(("pantograph.ron", base.join(config.pantograph)));
+    }
+    match &loaded.session.bench {
+        BenchConfig::Profile(config) => {
+            if let Source::File { path } = &config.source {
+                files.push(("profile.csv", loaded.base().join(path)));
+            }
+        }
+        BenchConfig::PantographLqg(config) => {
+            let line = config.line.iter();
+            files.extend(line.map(|line| ("line.ron", loaded.base().join(line))));
+            files.push(("specimen.ron", loaded.base().join(&config.specimen)));
+        }
+    }
+    files
+}
+
+/// A file's name without directory and extension.
+fn stem(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default();
+    stem.to_string_lossy().into_owned()
+}
+
+/// FNV-1a, 64 bits: tells whether two files are the same, not whether someone forged one.
+///
+/// ```text
+/// h₀ = 14695981039346656037,  hₖ₊₁ = (hₖ ⊕ byteₖ) · 1099511628211  mod 2⁶⁴
+/// ```
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(14_695_981_039_346_656_037, |h, byte| {
+        (h ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
+    })
+}
+
+/// What the recording of a run says about itself.
+pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader, String> {
+    let loaded = subject.loaded;
+    let (mut texts, mut hashes) = (TextMap::new(), TextMap::new());
+    let (mut specimen, mut line) = (String::new(), String::new());
+    let mut further = TextMap::new();
+    for (part, path) in files(loaded) {
+        let text = std::fs::read_to_string(&path)
+            .map_err(|e| format!("cannot read '{}' for the recording: {e}", path.display()))?;
+        hashes.insert(part.into(), format!("{:016x}", hash(text.as_bytes())));
+        texts.insert(part.into(), text);
+        further.insert(format!("path_of_{part}"), path.display().to_string());
+        match part {
+            "pantograph.ron" | "specimen.ron" => specimen = stem(&path),
+            "line.ron" => line = stem(&path),
+            _ => {}
+        }
+    }
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    further.insert("arguments".into(), arguments.join(" "));
+    let speed_kmh = match &loaded.session.bench {
+        BenchConfig::PantographLqg(config) => Some(config.speed_kmh),
+        BenchConfig::Profile(_) => None,
+    };
+    let specs = subject.params.specs().iter().enumerate();
+    let since_1970 = subject.t0.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(SessionHeader {
+        bench: loaded.session.bench.spec().id.to_owned(),
+        title: loaded.session.title.clone(),
+        specimen: remarks.specimen.clone().unwrap_or(specimen),
+        line,
+        speed_kmh,
+        operator: remarks.operator.clone().unwrap_or_default(),
+        notes: remarks.notes.clone().unwrap_or_default(),
+        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        period_nanos: loaded.period_nanos(),
+        // Fits: 2⁶⁴ ns are 585 years.
+        t0_unix_nanos: since_1970.as_nanos() as u64,
+        channels: subject.layout.channels().iter().map(Into::into).collect(),
+        parameters: specs
+            .map(|(i, spec)| (spec.id.to_owned(), subject.params.get(i)))
+            .collect(),
+        files: texts,
+        model_hashes: hashes,
+        real_time: real_time(subject.rt),
+        further,
+    })
+}
+
+fn real_time(rt: Option<&RtStatus>) -> TextMap {
+    let mut map = TextMap::new();
+    let mut put = |key: &str, value: String| map.insert(key.to_owned(), value);
+    let Some(rt) = rt else {
+        put("clock", "exact".into());
+        return map;
+    };
+    put("clock", "real".into());
+    put("scheduler", rt.scheduler.into());
+    put("memory_locked", rt.memory_locked.to_string());
+    put("kept_awake", rt.kept_awake.to_string());
+    put("preempt_rt", rt.preempt_rt.to_string());
+    if let Some(priority) = rt.priority {
+        put("priority", priority.to_string());
+    }
+    if let Some(cpu) = rt.cpu {
+        put("cpu", cpu.to_string());
+    }
+    if let Some(governor) = &rt.governor {
+        put("governor", governor.clone());
+    }
+    if !rt.missing.is_empty() {
+        put("missing", rt.missing.join("; "));
+    }
+    map
+}
+
+/// The recorder's setup for a session: its files are called after session, line and speed.
+pub fn setup(directory: &Path, loaded: &LoadedSession, header: SessionHeader) -> RecorderSetup {
+    let mut words = vec![stem(&loaded.path), header.line.clone()];
+    words.extend(header.speed_kmh.map(|speed| format!("{speed:.0}kmh")));
+    RecorderSetup {
+        name_words: words,
+        ..RecorderSetup::new(directory, header)
+    }
+}
+
+/// Records a whole run in the thread of whoever drains the loop's rings.
+pub struct Recording {
+    engine: Engine,
+    layout: Layout,
+    params: &'static [ParamSpec],
+}
+
+/// What became of a recording.
+pub struct Recorded {
+    /// The file; `None` if it could not be finished.
+    pub path: Option<PathBuf>,
+    /// Why it ended before the run did, if so.
+    pub problem: Option<String>,
+}
+
+impl Recording {
+    /// Makes the directory and opens the file.
+    pub fn begin(
+        setup: RecorderSetup,
+        layout: &Layout,
+        params: &'static [ParamSpec],
+    ) -> Result<Self, String> {
+        let mut engine = Engine::new(setup, Box::new(SystemDisk)).map_err(|e| e.to_string())?;
+        engine.start();
+        match engine.status().error {
+            Some(error) => Err(error),
+            None => Ok(Self {
+                engine,
+                layout: layout.clone(),
+                params,
+            }),
+        }
+    }
+
+    /// The file that is being written, under its final name.
+    pub fn path(&self) -> Option<PathBuf> {
+        self.engine.status().path
+    }
+
+    /// Takes a frame.
+    pub fn frame(&mut self, frame: &Frame) {
+        self.engine.frame(frame);
+    }
+
+    /// Takes an event.
+    pub fn event(&mut self, event: &Event) {
+        let record = event_record::of(event, &self.layout, self.params);
+        self.engine.event(record);
+    }
+
+    /// To be called often; gives what a person should know of the disk. `drops` is how many frames the
+    /// ring could not take since the loop started.
+    pub fn service(&mut self, drops: u64) -> Vec<String> {
+        self.engine.service(drops);
+        let notices = self.engine.take_notices().into_iter();
+        let is_routine = |kind: &str| ["recording.trigger", "recording.end"].contains(&kind);
+        notices
+            .filter(|notice| !is_routine(&notice.kind))
+            .map(|notice| notice.text)
+            .collect()
+    }
+
+    /// Finishes the file.
+    pub fn finish(mut self, reason: &str, result: TextMap) -> Recorded {
+        self.engine.set_result(result);
+        self.engine.stop(reason);
+        let status = self.engine.status();
+        Recorded {
+            path: status.finished.last().cloned(),
+            problem: status.error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rt_core::record::reader::{Session, TimeRange};
+    use rt_core::record::setup::SpaceLimits;
+
+    /// Values published with the function (draft-eastlake-fnv).
+    #[test]
+    fn hashes_are_those_of_fnv_1a() {
+        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
+        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
+        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
+    }
+
+    fn sine() -> LoadedSession {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sessions/profile-sine.ron");
+        LoadedSession::load(&path).unwrap()
+    }
+
+    #[test]
+    fn a_full_disk_ends_the_recording_and_nothing_else() {
+        let loaded = sine();
+        let mut layout = Layout::default();
+        layout.append(loaded.session.bench.spec().channels).unwrap();
+        let params = loaded.session.start_params().unwrap();
+        let subject = Subject {
+            loaded: &loaded,
+            layout: &layout,
+            params: &params,
+            rt: None,
+            t0: SystemTime::now(),
+        };
+        let header = header(&subject, &Remarks::default()).unwrap();
+        let scratch = std::env::temp_dir().join(format!("pantobench-full-{}", std::process::id()));
+        let mut setup = setup(&scratch, &loaded, header);
+        // To this recorder every disk is full, as soon as it looks.
+        setup.space = SpaceLimits {
+            warn_below: u64::MAX,
+            stop_below: u64::MAX,
+        };
+        setup.sync_period = std::time::Duration::ZERO;
+        let mut recording = Recording::begin(setup, &layout, params.specs()).unwrap();
+        let mut frame = Frame::empty();
+        let mut warnings = Vec::new();
+        for seq in 0..100 {
+            (frame.seq, frame.t_nanos) = (seq, seq * 2_000_000);
+            recording.frame(&frame);
+            warnings.extend(recording.service(0));
+        }
+        let recorded = recording.finish("the run is over", TextMap::new());
+        assert!(warnings[0].contains("MB left"), "{warnings:?}");
+        assert_eq!(warnings.len(), 1);
+        assert!(recorded.problem.unwrap().contains("free space"));
+        let session = Session::open(&recorded.path.unwrap()).unwrap();
+        assert!(session.check().unwrap().info.ok);
+        assert_eq!(session.frames(TimeRange::ALL).count(), 1);
+        std::fs::remove_dir_all(&scratch).unwrap();
+    }
+}
