@@ -32,7 +32,7 @@ fn record_for(scratch: &Scratch, directory: &str, seconds: &str) -> (Output, Str
         "--change",
         "1:scale=0.75",
         "--operator",
-        "Kim",
+        "late shift",
         "--notes",
         "head no. 7, new strips",
     ]);
@@ -72,7 +72,7 @@ fn a_recorded_run_says_what_it_is_and_is_sound() {
     }
     assert_eq!(info["title"], "test");
     assert_eq!(info["specimen"], "dsa-380");
-    assert_eq!(info["operator"], "Kim");
+    assert_eq!(info["operator"], "late shift");
     assert_eq!(info["notes"], "head no. 7, new strips");
     assert_eq!(info["parameters"]["scale"], 1.0);
     assert_eq!(info["period_s"], 0.002);
@@ -111,7 +111,7 @@ fn a_recorded_run_says_what_it_is_and_is_sound() {
     assert_eq!(check["missing_ticks"], 0);
 
     let text = stdout(&pantobench(&["session", "info", &path]));
-    for word in ["Kim", "dsa-380", "motor_reference", "Scale = 0.75"] {
+    for word in ["late shift", "dsa-380", "motor_reference", "Scale = 0.75"] {
         assert!(text.contains(word), "'{word}' is missing in: {text}");
     }
 }
@@ -350,7 +350,7 @@ fn a_run_that_cannot_be_recorded_does_not_start() {
         );
         assert!(!said.contains("Armed"), "{said}");
     }
-    let lonely = pantobench(&["run", &session, "--fast", "--operator", "Kim"]);
+    let lonely = pantobench(&["run", &session, "--fast", "--operator", "late shift"]);
     assert_eq!(lonely.status.code(), Some(2));
     assert!(stderr(&lonely).contains("--record"));
 }

@@ -30,7 +30,7 @@ use std::time::{Duration, SystemTime};
 #[command(
     allow_negative_numbers = true,
     after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\
-                        Example: pantobench run sessions/dsa380-300.ron --record recordings --operator Kim\n\n\
+                        Example: pantobench run sessions/dsa380-300.ron --record recordings --operator \"late shift\"\n\n\
                         Ctrl-C stops the bench in a controlled way. Exit codes: 0 done, 1 tripped or stopped \
                         by a fault, 2 bad input, 3 the rig never became ready."
 )]
