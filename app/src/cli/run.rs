@@ -1,25 +1,24 @@
 //! `pantobench run`: a whole session without a window.
 
+mod changes;
 mod record;
 
+use self::changes::{Changes, Made};
 use super::conductor::{Conductor, Outcome};
 use super::{Failure, text};
 use crate::event_text;
 use crate::hil_result::HilSamples;
 use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
-use crate::session::{Change, LoadedSession, Session};
+use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
-use crate::tuning::{self, Refused};
-use rt_core::bench::{BenchConfig, BenchSpec, Designer, Prospect};
+use rt_core::bench::{BenchConfig, BenchSpec, Designer};
 use rt_core::channel::Layout;
-use rt_core::control::assessment::Verdict;
 use rt_core::link::{Command, UserSide};
 use rt_core::param::{ParamSet, ParamSpec};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,7 +118,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .map_err(|e| Failure::Input(format!("--seconds is refused: {}", e.problem)))?;
     }
     for text in &arguments.change {
-        let change = parse_change(text, arguments.insist)
+        let change = changes::parse(text, arguments.insist)
             .map_err(|e| Failure::Input(format!("--change {text} is refused: {e}")))?;
         loaded.session.changes.push(change);
     }
@@ -154,98 +153,6 @@ fn start_failure(e: StartError) -> Failure {
     match e {
         StartError::Thread(_) => Failure::Environment(e.to_string()),
         _ => Failure::input(e),
-    }
-}
-
-/// A change from the command line: seconds, then parameters.
-fn parse_change(text: &str, insist: bool) -> Result<Change, String> {
-    const FORM: &str = "expected SECONDS:ID=VALUE, with more after commas, like 8:q=500,r=2";
-    let (after, params) = text.split_once(':').ok_or(FORM)?;
-    let number = |text: &str| {
-        text.trim()
-            .parse::<f64>()
-            .map_err(|_| format!("'{text}' is no number; {FORM}"))
-    };
-    let one = |pair: &str| {
-        let (id, value) = pair.split_once('=').ok_or(FORM)?;
-        Ok((id.trim().to_owned(), number(value)?))
-    };
-    Ok(Change {
-        after_s: number(after)?,
-        params: params.split(',').map(one).collect::<Result<_, String>>()?,
-        insist,
-    })
-}
-
-/// A change that was asked for, and what became of it.
-struct Made {
-    after_s: f64,
-    params: BTreeMap<String, f64>,
-    outcome: Result<Option<Prospect>, Refused>,
-}
-
-impl Made {
-    fn to_json(&self) -> Value {
-        let (prospect, refused) = match &self.outcome {
-            Ok(prospect) => (prospect.as_ref(), None),
-            Err(refused) => (None, Some(refused)),
-        };
-        let rho = match refused {
-            Some(Refused::Verdict(Verdict::Unstable { rho })) => Some(*rho),
-            _ => prospect.map(|p| p.rho_loop),
-        };
-        json!({
-            "after_s": self.after_s, "params": self.params, "applied": self.outcome.is_ok(), "rho": rho,
-            "disk": prospect.and_then(Prospect::least_disk).map(|(_, disk)| disk),
-            "refusal": refused.map(ToString::to_string),
-        })
-    }
-}
-
-/// Makes the changes of a session when their time has come.
-struct Changes {
-    waiting: VecDeque<Change>,
-    made: Vec<Made>,
-    designer: Option<Box<dyn Designer>>,
-    applied: ParamSet,
-}
-
-impl Changes {
-    fn new(session: &Session, designer: Option<Box<dyn Designer>>, applied: ParamSet) -> Self {
-        let mut waiting = session.changes.clone();
-        waiting.sort_by(|a, b| a.after_s.total_cmp(&b.after_s));
-        Self {
-            waiting: waiting.into(),
-            made: Vec::new(),
-            designer,
-            applied,
-        }
-    }
-
-    fn serve(&mut self, user: &mut UserSide, running_s: f64) {
-        let is_due = |change: &Change| change.after_s <= running_s;
-        while self.waiting.front().is_some_and(is_due) {
-            let Some(change) = self.waiting.pop_front() else {
-                return;
-            };
-            let values: Vec<(&str, f64)> = change
-                .params
-                .iter()
-                .map(|(id, v)| (id.as_str(), *v))
-                .collect();
-            let outcome = tuning::change(
-                user,
-                self.designer.as_deref(),
-                &mut self.applied,
-                &values,
-                change.insist,
-            );
-            self.made.push(Made {
-                after_s: change.after_s,
-                params: change.params,
-                outcome,
-            });
-        }
     }
 }
 

@@ -292,8 +292,7 @@ impl<'a> Step<'a> {
                     WireForce::Previous => mass.force_on_wire(),
                     // F = F₀ − S z of the mass, z = z_f + c F of the wire.
                     WireForce::Implicit => {
-                        let at_zero = mass.force_at(0.0, contact_force);
-                        let stiffness = at_zero - mass.force_at(1.0, contact_force);
+                        let (at_zero, stiffness) = mass.force_law(0.0, contact_force);
                         (at_zero - stiffness * wire.c.dot(&moved))
                             / (1.0 + stiffness * wire.c.dot(&wire.b))
                     }
@@ -439,8 +438,7 @@ mod tests {
                 let on_wire = match form.wire_force {
                     WireForce::Previous => moving.force_on_wire(),
                     WireForce::Implicit => {
-                        let at_zero = moving.force_at(0.0, force);
-                        let stiffness = at_zero - moving.force_at(1.0, force);
+                        let (at_zero, stiffness) = moving.force_law(0.0, force);
                         (at_zero - stiffness * ahead.height_free)
                             / (1.0 + stiffness * ahead.compliance)
                     }

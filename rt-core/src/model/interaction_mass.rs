@@ -187,12 +187,16 @@ impl InteractionMass {
         self.contact_force
     }
 
-    /// What would act on the wire at the end of a step with this measured force in N, the wire being at
-    /// this height in m then. Linear in both.
-    pub fn force_at(&self, height: f64, force: f64) -> f64 {
-        let mut trial = *self;
-        trial.step_measured(height, force);
-        trial.force_on_wire
+    /// F₀ in N and S in N/m of F_i = F₀ − S z: what acts on the wire at the end of a step with this measured
+    /// force in N, the wire then being at the height z and seeming higher by `raised` m.
+    pub fn force_law(&self, raised: f64, force: f64) -> (f64, f64) {
+        let at = |height: f64| {
+            let mut trial = *self;
+            trial.step_measured(height, force);
+            trial.force_on_wire
+        };
+        let at_zero = at(raised);
+        (at_zero, at_zero - at(raised + 1.0))
     }
 
     /// One step with a measured contact force in N.
@@ -292,6 +296,25 @@ mod tests {
         assert!(lag(DamperForm::Relative).abs() < 1e-6);
         // The grounded damper takes c·v from the wire.
         assert!((lag(DamperForm::Grounded) + 150.0 * speed).abs() < 1e-3);
+    }
+
+    /// The law is taken from two heights; a step to any other has to agree.
+    #[test]
+    fn the_force_on_the_wire_is_linear_in_its_height() {
+        for damper in [DamperForm::Relative, DamperForm::Grounded] {
+            let kind = MassCoupling {
+                damper,
+                ..MassCoupling::table_2()
+            };
+            let mut mass = InteractionMass::new(kind, 2e-3, 0.01, 100.0);
+            mass.step_measured(0.012, 130.0);
+            let (at_zero, stiffness) = mass.force_law(0.002, 125.0);
+            assert!(stiffness > 0.0);
+            let mut moved = mass;
+            moved.step_measured(0.0137 + 0.002, 125.0);
+            let force = at_zero - stiffness * 0.0137;
+            assert!((moved.force_on_wire() - force).abs() < 1e-8, "{force}");
+        }
     }
 
     #[test]

@@ -128,8 +128,7 @@ impl LqgController {
         // F = F₀ − S z of the mass and z = z_f + c F of the wire; then what slack droppers change.
         let here = c.way[0];
         let raised = here.offset + self.rest_offset;
-        let at_zero = self.mass.force_at(raised, c.force);
-        let stiffness = at_zero - self.mass.force_at(raised + 1.0, c.force);
+        let (at_zero, stiffness) = self.mass.force_law(raised, c.force);
         let stiffer = 1.0 + stiffness * here.share * ahead.compliance;
         let mut force = (at_zero - stiffness * ahead.height_free) / stiffer;
         for _ in 0..SLACK_CORRECTIONS {

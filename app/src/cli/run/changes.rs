@@ -1,0 +1,108 @@
+//! Changes of parameters while a run goes on: asked for in the session or on the command line.
+
+use crate::session::{Change, Session};
+use crate::tuning::{self, Refused};
+use rt_core::bench::{Designer, Prospect};
+use rt_core::control::assessment::Verdict;
+use rt_core::link::UserSide;
+use rt_core::param::ParamSet;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A change from the command line: seconds, then parameters.
+pub fn parse(text: &str, insist: bool) -> Result<Change, String> {
+    const FORM: &str = "expected SECONDS:ID=VALUE, with more after commas, like 8:q=500,r=2";
+    let (after, params) = text.split_once(':').ok_or(FORM)?;
+    let number = |text: &str| {
+        text.trim()
+            .parse::<f64>()
+            .map_err(|_| format!("'{text}' is no number; {FORM}"))
+    };
+    let one = |pair: &str| {
+        let (id, value) = pair.split_once('=').ok_or(FORM)?;
+        Ok((id.trim().to_owned(), number(value)?))
+    };
+    Ok(Change {
+        after_s: number(after)?,
+        params: params.split(',').map(one).collect::<Result<_, String>>()?,
+        insist,
+    })
+}
+
+/// A change that was asked for, and what became of it.
+pub struct Made {
+    /// When, in s of running.
+    pub after_s: f64,
+    params: BTreeMap<String, f64>,
+    /// What the model said, or why it was refused.
+    pub outcome: Result<Option<Prospect>, Refused>,
+}
+
+impl Made {
+    /// For machines.
+    pub fn to_json(&self) -> Value {
+        let (prospect, refused) = match &self.outcome {
+            Ok(prospect) => (prospect.as_ref(), None),
+            Err(refused) => (None, Some(refused)),
+        };
+        let rho = match refused {
+            Some(Refused::Verdict(Verdict::Unstable { rho })) => Some(*rho),
+            _ => prospect.map(|p| p.rho_loop),
+        };
+        json!({
+            "after_s": self.after_s, "params": self.params, "applied": self.outcome.is_ok(), "rho": rho,
+            "disk": prospect.and_then(Prospect::least_disk).map(|(_, disk)| disk),
+            "refusal": refused.map(ToString::to_string),
+        })
+    }
+}
+
+/// Makes the changes of a session when their time has come.
+pub struct Changes {
+    waiting: VecDeque<Change>,
+    /// Those whose time has come.
+    pub made: Vec<Made>,
+    designer: Option<Box<dyn Designer>>,
+    applied: ParamSet,
+}
+
+impl Changes {
+    /// All of a session, in the order of their times.
+    pub fn new(session: &Session, designer: Option<Box<dyn Designer>>, applied: ParamSet) -> Self {
+        let mut waiting = session.changes.clone();
+        waiting.sort_by(|a, b| a.after_s.total_cmp(&b.after_s));
+        Self {
+            waiting: waiting.into(),
+            made: Vec::new(),
+            designer,
+            applied,
+        }
+    }
+
+    /// Makes those that are due after so many seconds of running.
+    pub fn serve(&mut self, user: &mut UserSide, running_s: f64) {
+        let is_due = |change: &Change| change.after_s <= running_s;
+        while self.waiting.front().is_some_and(is_due) {
+            let Some(change) = self.waiting.pop_front() else {
+                return;
+            };
+            let values: Vec<(&str, f64)> = change
+                .params
+                .iter()
+                .map(|(id, v)| (id.as_str(), *v))
+                .collect();
+            let outcome = tuning::change(
+                user,
+                self.designer.as_deref(),
+                &mut self.applied,
+                &values,
+                change.insist,
+            );
+            self.made.push(Made {
+                after_s: change.after_s,
+                params: change.params,
+                outcome,
+            });
+        }
+    }
+}
