@@ -157,6 +157,32 @@ fn charge_is_handed_over_and_back_without_a_bump() {
     assert!(most < 1.05 * usual, "{most} {usual}");
 }
 
+/// Before the train starts, and when nothing runs at all, every change is taken at once.
+#[test]
+fn changes_are_taken_while_nothing_moves() {
+    let mut run = on_string("", "");
+    run.cycles(20);
+    for q in [6.0, 7.0, 8.0] {
+        run.change(&[("q", q)], false).unwrap();
+        run.cycle();
+    }
+    run.start();
+    run.cycles(100);
+    for q in [9.0, 10.0] {
+        run.change(&[("q", q)], false).unwrap();
+        run.cycle();
+    }
+    let retuned = |e: &&rt_core::link::Event| matches!(e.kind, EventKind::Retuned(_));
+    assert_eq!(
+        run.events.iter().filter(retuned).count(),
+        5,
+        "{:?}",
+        run.events
+    );
+    run.cycles(2000);
+    assert_runs(&run, "after all of them");
+}
+
 #[test]
 fn an_unstable_change_is_refused_and_when_forced_tripped_in_time() {
     for (name, change) in [

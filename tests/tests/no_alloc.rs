@@ -77,7 +77,7 @@ fn pantograph_lqg_bench_uses_no_heap_in_10_000_cycles() {
     ] {
         let text = format!(
             r#"Session(title: "t", bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: {wire},
-                mesh_m: 4.0, speed_kmh: 250.0, sections: 20,
+                mesh_m: 1.0, speed_kmh: 250.0, sections: 20,
                 specimen: "../assets/pantographs/dsa-380.ron"),
             rig: "../assets/rigs/simulated-dsa-380.ron", uplift_n: 130.0)"#
         );

@@ -10,11 +10,11 @@ use integration_tests::{ExactRun, session_from};
 use rt_core::guard::State;
 use rt_core::link::{EventKind, StopCause};
 
-/// A session on the stitched line with a wire of full order and a coarse mesh: quick to prepare.
+/// A session on the stitched line with a wire of full order.
 fn session(more_bench: &str, more: &str) -> String {
     format!(
         r#"Session(title: "lqg",
-            bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: Full, mesh_m: 3.0,
+            bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: Full, mesh_m: 1.0,
                 specimen: "../assets/pantographs/dsa-380.ron", {more_bench}),
             rig: "../assets/rigs/simulated-dsa-380.ron", {more})"#
     )

@@ -283,6 +283,8 @@ pub struct PantographLqgBench {
     phase: Phase,
     approach_ticks: u64,
     last_seq: u64,
+    /// Whether the controllers were stepped since a design was offered last.
+    stepped: bool,
     /// Of the wire at the contact, in m and m/s.
     wire_height: f64,
     wire_speed: f64,
@@ -314,6 +316,7 @@ impl PantographLqgBench {
             phase: Phase::Section,
             approach_ticks: (config.approach_s / dt).round().max(1.0) as u64,
             last_seq: 0,
+            stepped: false,
             wire_height: 0.0,
             wire_speed: 0.0,
             watch: Watch::new(dt).map_err(|e| BuildError::Other(e.to_string()))?,
@@ -387,6 +390,7 @@ impl PantographLqgBench {
         self.last_seq = frame.seq;
         let here = cycle.way[0];
         let found = self.controllers.step(self.wire.as_mut(), &cycle);
+        self.stepped = true;
         frame.values[REFERENCE] = found.reference;
         frame.values[PLACE] = here.place;
         self.wire_speed = (found.wire_height - self.wire_height) / self.dt;
@@ -446,6 +450,10 @@ impl Bench for PantographLqgBench {
 
     fn adopt(&mut self, content: &mut Content) -> Adoption {
         let Content::PantographLqg(design) = content;
+        // While the controllers are not stepped, nothing dies away that would have to be waited for.
+        if !std::mem::take(&mut self.stepped) {
+            self.controllers.settle();
+        }
         self.controllers.adopt(design)
     }
 

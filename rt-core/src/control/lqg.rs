@@ -68,8 +68,7 @@ impl Lqg {
     /// Forgets the past: an estimate of the whole state, with the lasting force at its end.
     pub fn reset_to(&mut self, estimate: SVector<f64, OBSERVED>) {
         self.estimate = estimate;
-        self.leaving = None;
-        self.parting.end();
+        self.settle();
         self.action = 0.0;
         self.innovation = [0.0; 2];
     }
@@ -89,6 +88,12 @@ impl Lqg {
         let lqr = self.gains.lqr;
         self.leaving = Some(Leaving::Parted { lqr, raised });
         self.gains = gains;
+    }
+
+    /// Ends a change of gains at once.
+    pub fn settle(&mut self) {
+        self.leaving = None;
+        self.parting.end();
     }
 
     /// Whether a change of gains has not yet died away.

@@ -231,6 +231,13 @@ impl Controllers {
         self.watched.grace = 0;
     }
 
+    /// Ends what is still dying away of earlier changes.
+    pub fn settle(&mut self) {
+        self.lqg.lqg.settle();
+        self.left = None;
+        self.parting.end();
+    }
+
     /// Takes over a design; what has to be freed is left in it.
     pub fn adopt(&mut self, design: &mut Design) -> Adoption {
         if self.lqg.lqg.is_changing() || self.left.is_some() || self.parting.goes_on() {
