@@ -43,9 +43,13 @@ fn largest_step(run: &ExactRun) -> f64 {
 #[test]
 fn the_loop_holds_and_the_train_arrives() {
     for (speed, uplift) in [(250.0, 130.625), (275.0, 143.35625), (300.0, 157.3)] {
+        // As in the shipped session: at 300 km/h the error comes near the bench's own limits.
+        let limits = ["tracking_error", "error_next"].map(|channel| {
+            format!(r#"(channel: "{channel}", low: -0.007, high: 0.007, for_cycles: 1, action: Retreat)"#)
+        });
         let run = run(
             &format!("speed_kmh: {speed:.1}"),
-            &format!("uplift_n: {uplift:.3}"),
+            &format!("uplift_n: {uplift:.3}, limits: [{}]", limits.join(", ")),
         );
         let finished =
             |e: &rt_core::link::Event| e.kind == EventKind::Stopping(StopCause::Finished);
@@ -83,14 +87,18 @@ fn the_loop_holds_and_the_train_arrives() {
 
 #[test]
 fn approach_section_joint_and_end_are_without_a_jump() {
+    // At a joint hardly any force reaches the wire: the loop then is that of a wire that does not yield,
+    // which needs a faster force bias than the default to be stable.
     let run = run(
         "speed_kmh: 250.0, spans: (3, 6), sections: 2",
-        "uplift_n: 130.625",
+        r#"uplift_n: 130.625, params: {"bias_step": 10.0}"#,
     );
     assert!(
         run.events
             .iter()
-            .any(|e| e.kind == EventKind::Stopping(StopCause::Finished))
+            .any(|e| e.kind == EventKind::Stopping(StopCause::Finished)),
+        "{:?}",
+        run.events
     );
     let place = run.column("line_position");
     let joints = place.windows(2).filter(|w| w[1] < w[0] - 100.0).count();

@@ -110,7 +110,7 @@ static PARAMS: [ParamSpec; 12] = [
         "N",
         4.0,
         (1e-3, 1e3),
-        "How fast the observer's estimate of the mean contact force may change, per cycle.",
+        "How fast the estimate of the mean contact force may change, per cycle. 10 N for sections one after another.",
     ),
     ParamSpec::designed(
         "k_i",
