@@ -287,17 +287,13 @@ impl Controllers {
             self.watched.predictive.follow(c.reference);
             None
         };
-        let asked = by_predictive.map_or(by_lqg.reference, |p| p.reference);
-        let (reference, target) = match (self.in_charge, by_predictive) {
+        let asked_by = |who| match (who, by_predictive) {
             (InCharge::Predictive, Some(found)) => (found.reference, found.target),
             _ => (by_lqg.reference, by_lqg.target),
         };
+        let (reference, target) = asked_by(self.in_charge);
         if let Some((left, seconds)) = left {
-            let before = match left {
-                InCharge::Lqg => by_lqg.reference,
-                InCharge::Predictive => asked,
-            };
-            self.parting.begin(before - reference, seconds);
+            self.parting.begin(asked_by(left).0 - reference, seconds);
         }
         let reference = reference + self.parting.step();
         self.lqg.conclude(reference);
