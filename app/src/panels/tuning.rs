@@ -2,7 +2,7 @@
 //! is applied.
 
 use crate::theme;
-use crate::tuning::Proposal;
+use crate::tuning::{Proposal, changed};
 use crate::tuning_history::{Presets, Tuning, TuningHistory, put, tuning_of};
 use crate::units::{fixed_width, shown};
 use eframe::egui::{
@@ -92,7 +92,7 @@ impl TuningPanel {
                 }
             }
         }
-        let is_new = tuning_of(&before) != tuning_of(&self.applied);
+        let is_new = !changed(&before, &self.applied).is_empty();
         if is_new {
             self.history.note(tuning_of(&self.applied));
             self.insists = false;
@@ -114,7 +114,7 @@ impl TuningPanel {
                     self.control(ui, i, spec);
                 }
             }
-            if tuning_of(&before) != tuning_of(&self.asked) {
+            if !changed(&before, &self.asked).is_empty() {
                 self.insists = false;
                 wishes.push(Wish::Judge);
             }
@@ -130,11 +130,11 @@ impl TuningPanel {
     fn is_judged(&self) -> bool {
         self.proposal
             .as_ref()
-            .is_some_and(|p| tuning_of(&p.params) == tuning_of(&self.asked))
+            .is_some_and(|p| changed(&p.params, &self.asked).is_empty())
     }
 
     fn is_changed(&self) -> bool {
-        tuning_of(&self.asked) != tuning_of(&self.applied)
+        !changed(&self.applied, &self.asked).is_empty()
     }
 
     fn control(&mut self, ui: &mut Ui, index: usize, spec: &ParamSpec) {
