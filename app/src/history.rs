@@ -1,162 +1,317 @@
-//! The recent past of every channel, kept so that any stretch of it can be drawn at once and no peak
-//! is ever lost: samples in a ring, with the minimum and maximum of every 4, 16, 64 … of them beside.
+//! The recent past of every channel, kept so that any stretch of it can be drawn at once and no peak is ever
+//! lost: samples in blocks, with the minimum and maximum of every 16, 64, 256 … of them beside.
+//!
+//! Samples are kept as floats (seven digits): what is drawn and measured with cursors needs no more, and an
+//! hour at 1 kHz takes half the memory. Exact values are in the recording.
 
-use rt_core::channel::Frame;
+use std::collections::VecDeque;
 
-/// Samples in one bucket of the next level.
-const FAN: u64 = 4;
-/// Levels above the samples.
-const LEVELS: usize = 6;
+/// Samples in a block.
+const BLOCK: usize = 4096;
+/// How many samples a minimum and maximum of each level stands for.
+const BUCKETS: [usize; 5] = [16, 64, 256, 1024, BLOCK];
 
-/// One level: minimum and maximum of a bucket, a ring per channel.
-struct Level {
-    bucket: u64,
-    min: Vec<Vec<f64>>,
-    max: Vec<Vec<f64>>,
+/// Minimum and maximum of one bucket.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Extremes {
+    min: f32,
+    max: f32,
+}
+
+impl Extremes {
+    const NONE: Self = Self {
+        min: f32::NAN,
+        max: f32::NAN,
+    };
+
+    /// `f32::min` and `max` prefer a number to NaN.
+    fn with(self, other: Self) -> Self {
+        Self {
+            min: self.min.min(other.min),
+            max: self.max.max(other.max),
+        }
+    }
+}
+
+/// One channel within a block.
+struct Strip {
+    samples: Vec<f32>,
+    levels: [Vec<Extremes>; BUCKETS.len()],
+}
+
+/// A stretch of time of all channels.
+struct Block {
+    times: Vec<f64>,
+    strips: Vec<Strip>,
+}
+
+impl Block {
+    fn new(channels: usize) -> Self {
+        let strip = || Strip {
+            samples: Vec::with_capacity(BLOCK),
+            levels: BUCKETS.map(|bucket| Vec::with_capacity(BLOCK / bucket)),
+        };
+        Self {
+            times: Vec::with_capacity(BLOCK),
+            strips: (0..channels).map(|_| strip()).collect(),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.times.clear();
+        for strip in &mut self.strips {
+            strip.samples.clear();
+            strip.levels.iter_mut().for_each(Vec::clear);
+        }
+    }
+
+    fn push(&mut self, t_s: f64, values: &[f64]) {
+        let at = self.times.len();
+        self.times.push(t_s);
+        for (c, strip) in self.strips.iter_mut().enumerate() {
+            let value = values.get(c).copied().unwrap_or(f64::NAN) as f32;
+            strip.samples.push(value);
+            let alone = Extremes {
+                min: value,
+                max: value,
+            };
+            for (level, bucket) in strip.levels.iter_mut().zip(BUCKETS) {
+                match level.last_mut() {
+                    Some(last) if at % bucket != 0 => *last = last.with(alone),
+                    _ => level.push(alone),
+                }
+            }
+        }
+    }
+}
+
+/// How many bytes one sample of all channels takes, the levels beside it included.
+fn bytes_per_sample(channels: usize) -> usize {
+    let shares: usize = BUCKETS
+        .iter()
+        .map(|bucket| BLOCK / bucket * size_of::<Extremes>())
+        .sum();
+    let strip = size_of::<f32>() * BLOCK + shares;
+    (size_of::<f64>() * BLOCK + channels * strip).div_ceil(BLOCK)
 }
 
 /// See the module's text.
 pub struct History {
-    capacity: u64,
-    times: Vec<f64>,
-    samples: Vec<Vec<f64>>,
-    levels: Vec<Level>,
-    /// Samples ever pushed; the ring holds the last `capacity` of them.
-    count: u64,
+    channels: usize,
+    most_blocks: usize,
+    blocks: VecDeque<Block>,
+    /// Samples that were forgotten to make room.
+    forgotten: u64,
 }
 
 /// A line ready to be drawn.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// Time in s and value; minimum and maximum in turn where a point stands for many samples.
-    pub points: Vec<[f64; 2]>,
+    /// What is drawn, in the order of time.
+    pub points: Vec<TracePoint>,
     /// How many samples one point stands for; 1 if nothing is left out.
-    pub samples_per_point: u64,
+    pub samples_per_point: usize,
     /// Extremes of what is drawn; `None` without any number.
     pub range: Option<(f64, f64)>,
 }
 
+/// One point of a trace: a sample, or the extremes of several. NaN where there is no value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TracePoint {
+    /// Time of its first sample, in s.
+    pub t_s: f64,
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+}
+
 impl History {
-    /// Room for at least `samples` of each channel.
-    pub fn new(channels: usize, samples: u64) -> Self {
-        let largest = FAN.pow(LEVELS as u32);
-        let capacity = samples.div_ceil(largest).max(1) * largest;
-        let ring = |n: u64| vec![vec![f64::NAN; n as usize]; channels];
-        let levels = (1..=LEVELS as u32)
-            .map(|l| {
-                let bucket = FAN.pow(l);
-                Level {
-                    bucket,
-                    min: ring(capacity / bucket),
-                    max: ring(capacity / bucket),
-                }
-            })
-            .collect();
+    /// Room for as many samples of so many channels as fit into a budget of memory; memory is taken only
+    /// as samples come.
+    pub fn new(channels: usize, budget_bytes: usize) -> Self {
+        let samples = budget_bytes / bytes_per_sample(channels);
         Self {
-            capacity,
-            times: vec![f64::NAN; capacity as usize],
-            samples: ring(capacity),
-            levels,
-            count: 0,
+            channels,
+            most_blocks: (samples / BLOCK).max(2),
+            blocks: VecDeque::new(),
+            forgotten: 0,
         }
     }
 
-    /// Takes a frame in, forgetting the oldest one if there is no room.
-    pub fn push(&mut self, frame: &Frame) {
-        let slot = (self.count % self.capacity) as usize;
-        self.times[slot] = frame.t_s();
-        for (ring, &value) in self.samples.iter_mut().zip(&frame.values) {
-            ring[slot] = value;
-        }
-        for level in &mut self.levels {
-            let at = ((self.count / level.bucket) % (self.capacity / level.bucket)) as usize;
-            let first = self.count.is_multiple_of(level.bucket);
-            for (c, ring) in self.samples.iter().enumerate() {
-                let value = ring[slot];
-                let (min, max) = (&mut level.min[c][at], &mut level.max[c][at]);
-                // `f64::min` and `max` prefer a number to NaN.
-                (*min, *max) = if first {
-                    (value, value)
-                } else {
-                    (min.min(value), max.max(value))
-                };
+    /// How many samples it can hold at least.
+    pub fn capacity(&self) -> usize {
+        (self.most_blocks - 1) * BLOCK
+    }
+
+    /// How many channels it holds.
+    pub fn channels(&self) -> usize {
+        self.channels
+    }
+
+    /// Takes in one sample of all channels, forgetting the oldest block if there is no room. Times must
+    /// not decrease; a value that is missing is NaN.
+    pub fn push(&mut self, t_s: f64, values: &[f64]) {
+        if self.blocks.back().is_none_or(|b| b.times.len() == BLOCK) {
+            let mut block = if self.blocks.len() == self.most_blocks {
+                self.forgotten += BLOCK as u64;
+                self.blocks.pop_front()
+            } else {
+                None
             }
+            .unwrap_or_else(|| Block::new(self.channels));
+            block.clear();
+            self.blocks.push_back(block);
         }
-        self.count += 1;
+        if let Some(block) = self.blocks.back_mut() {
+            block.push(t_s, values);
+        }
+    }
+
+    /// Samples of each channel that are held.
+    pub fn len(&self) -> usize {
+        let last = self.blocks.back().map_or(0, |b| b.times.len());
+        self.blocks.len().saturating_sub(1) * BLOCK + last
+    }
+
+    /// Whether nothing was taken in yet.
+    pub fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Samples that were forgotten to make room for newer ones.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten
     }
 
     /// Time of the newest sample in s; `None` before the first.
     pub fn newest_s(&self) -> Option<f64> {
-        let last = self.count.checked_sub(1)?;
-        Some(self.times[(last % self.capacity) as usize])
+        self.blocks.back()?.times.last().copied()
     }
 
-    /// What a channel did between two times, in at most about `max_points` points.
-    pub fn trace(&self, channel: usize, from_s: f64, to_s: f64, max_points: usize) -> Trace {
-        let begin = self
-            .first_at_or_after(from_s)
-            .saturating_sub(1)
-            .max(self.oldest());
-        let end = (self.first_at_or_after(to_s) + 1).min(self.count);
+    /// Time of the oldest sample in s; `None` before the first.
+    pub fn oldest_s(&self) -> Option<f64> {
+        self.blocks.front()?.times.first().copied()
+    }
+
+    /// Time of a sample, counted from the oldest.
+    pub fn time(&self, index: usize) -> Option<f64> {
+        let block = self.blocks.get(index / BLOCK)?;
+        block.times.get(index % BLOCK).copied()
+    }
+
+    /// A sample of a channel, counted from the oldest.
+    pub fn sample(&self, channel: usize, index: usize) -> Option<f64> {
+        let strip = self.blocks.get(index / BLOCK)?.strips.get(channel)?;
+        strip.samples.get(index % BLOCK).map(|v| f64::from(*v))
+    }
+
+    /// The first sample at or after a time, counted from the oldest.
+    pub fn first_at_or_after(&self, t_s: f64) -> usize {
+        let block = self
+            .blocks
+            .partition_point(|b| b.times.last().is_some_and(|last| *last < t_s));
+        let within = self
+            .blocks
+            .get(block)
+            .map_or(0, |b| b.times.partition_point(|t| *t < t_s));
+        block * BLOCK + within
+    }
+
+    /// The value of a channel at the last sample that is not after a time.
+    pub fn value_at(&self, channel: usize, t_s: f64) -> Option<f64> {
+        let at = self.first_at_or_after(t_s);
+        let at = if self.time(at) == Some(t_s) {
+            at
+        } else {
+            at.checked_sub(1)?
+        };
+        self.sample(channel, at)
+    }
+
+    /// All samples of a channel from one time to another, both included.
+    pub fn samples(
+        &self,
+        channel: usize,
+        from_s: f64,
+        to_s: f64,
+    ) -> impl Iterator<Item = (f64, f64)> + '_ {
+        let from = self.first_at_or_after(from_s);
+        (from..self.len())
+            .map_while(move |i| Some((self.time(i)?, self.sample(channel, i)?)))
+            .take_while(move |(t, _)| *t <= to_s)
+    }
+
+    /// What a channel did between two times, in at most about `most` points. One sample on each side of
+    /// the stretch is included, so that a line goes on to the edge.
+    pub fn trace(&self, channel: usize, from_s: f64, to_s: f64, most: usize) -> Trace {
+        let begin = self.first_at_or_after(from_s).saturating_sub(1);
+        let end = (self.first_at_or_after(to_s) + 1).min(self.len());
         let mut trace = Trace {
-            points: Vec::new(),
             samples_per_point: 1,
-            range: None,
+            ..Trace::default()
         };
-        let Some(samples) = self.samples.get(channel) else {
+        if channel >= self.channels || begin >= end {
             return trace;
-        };
-        let span = end.saturating_sub(begin);
-        let fits = |bucket: u64| span / bucket * 2 <= max_points as u64;
-        if span <= max_points as u64 {
-            for n in begin..end {
-                let slot = (n % self.capacity) as usize;
-                trace.add(self.times[slot], samples[slot]);
+        }
+        let per_point = (end - begin).div_ceil(most.max(1));
+        if per_point == 1 {
+            for i in begin..end {
+                if let (Some(t_s), Some(v)) = (self.time(i), self.sample(channel, i)) {
+                    trace.add(t_s, v, v);
+                }
             }
             return trace;
         }
-        let level = self
-            .levels
-            .iter()
-            .find(|l| fits(l.bucket))
-            .or(self.levels.last());
-        let Some(level) = level else { return trace };
-        trace.samples_per_point = level.bucket;
-        for b in begin / level.bucket..end.div_ceil(level.bucket) {
-            let at = (b % (self.capacity / level.bucket)) as usize;
-            let t = self.times[((b * level.bucket) % self.capacity) as usize];
-            trace.add(t, level.min[channel][at]);
-            trace.add(t, level.max[channel][at]);
+        // Buckets begin at multiples of their size, so that points do not dance while the stretch moves.
+        let count = per_point.next_power_of_two();
+        trace.samples_per_point = count;
+        for bucket in begin / count..end.div_ceil(count) {
+            let first = bucket * count;
+            let found = self.extremes(channel, first, (first + count).min(self.len()));
+            if let Some(t_s) = self.time(first) {
+                trace.add(t_s, f64::from(found.min), f64::from(found.max));
+            }
         }
         trace
     }
 
-    fn oldest(&self) -> u64 {
-        self.count.saturating_sub(self.capacity)
-    }
-
-    /// Number of the first sample at or after a time; times increase, so it is found by halving.
-    fn first_at_or_after(&self, t_s: f64) -> u64 {
-        let (mut low, mut high) = (self.oldest(), self.count);
-        while low < high {
-            let middle = low.midpoint(high);
-            if self.times[(middle % self.capacity) as usize] < t_s {
-                low = middle + 1
-            } else {
-                high = middle
-            }
+    /// Extremes of the samples from `begin` to just before `end`, from the coarsest levels that fit.
+    fn extremes(&self, channel: usize, begin: usize, end: usize) -> Extremes {
+        let mut found = Extremes::NONE;
+        let mut at = begin;
+        while at < end {
+            let Some(strip) = self
+                .blocks
+                .get(at / BLOCK)
+                .and_then(|b| b.strips.get(channel))
+            else {
+                break;
+            };
+            let within = at % BLOCK;
+            let fits = |bucket: &usize| within.is_multiple_of(*bucket) && at + bucket <= end;
+            let level = BUCKETS.iter().rposition(|bucket| fits(bucket));
+            let (step, extremes) = match level {
+                Some(l) => (BUCKETS[l], strip.levels[l].get(within / BUCKETS[l]).copied()),
+                None => {
+                    let value = strip.samples.get(within).copied();
+                    (1, value.map(|v| Extremes { min: v, max: v }))
+                }
+            };
+            found = found.with(extremes.unwrap_or(Extremes::NONE));
+            at += step;
         }
-        low
+        found
     }
 }
 
 impl Trace {
-    fn add(&mut self, t: f64, value: f64) {
-        if value.is_finite() {
-            let (low, high) = self.range.unwrap_or((value, value));
-            self.range = Some((low.min(value), high.max(value)));
+    fn add(&mut self, t_s: f64, min: f64, max: f64) {
+        if min.is_finite() && max.is_finite() {
+            let (low, high) = self.range.unwrap_or((min, max));
+            self.range = Some((low.min(min), high.max(max)));
         }
-        // NaN breaks the line where there is no value.
-        self.points.push([t, value]);
+        self.points.push(TracePoint { t_s, min, max });
     }
 }
 
@@ -164,63 +319,84 @@ impl Trace {
 mod tests {
     use super::*;
 
-    fn filled(samples: u64, value: impl Fn(u64) -> f64) -> History {
-        let mut history = History::new(1, 8192);
-        let mut frame = Frame::empty();
+    fn filled(samples: usize, budget_samples: usize, value: impl Fn(usize) -> f64) -> History {
+        let mut history = History::new(1, budget_samples * bytes_per_sample(1));
         for n in 0..samples {
-            frame.t_nanos = n * 1_000_000;
-            frame.values[0] = value(n);
-            history.push(&frame);
+            history.push(n as f64 * 1e-3, &[value(n)]);
         }
         history
     }
 
     #[test]
-    fn a_single_peak_is_in_the_picture_at_every_zoom_and_after_the_ring_has_turned() {
-        for total in [5_000, 20_000] {
+    fn a_single_peak_is_in_the_picture_at_every_zoom_and_after_blocks_were_forgotten() {
+        for (total, room) in [(5_000, 100_000), (40_000, 20_000)] {
             let peak = total - 3_000;
-            let history = filled(total, |n| if n == peak { 99.0 } else { (n % 7) as f64 });
-            for points in [100, 500, 3_000, 100_000] {
-                let trace = history.trace(0, 0.0, total as f64 * 1e-3, points);
-                assert_eq!(
-                    trace.range.map(|r| r.1),
-                    Some(99.0),
-                    "{points} points of {total} samples"
-                );
+            let value = |n| if n == peak { 99.0 } else { (n % 7) as f64 };
+            let history = filled(total, room, value);
+            for points in [1, 10, 100, 500, 3_000, 100_000] {
+                for from_s in [0.0, peak as f64 * 1e-3 - 0.0014, peak as f64 * 1e-3] {
+                    let trace = history.trace(0, from_s, total as f64 * 1e-3, points);
+                    let highest = trace.range.map(|r| r.1);
+                    assert_eq!(highest, Some(99.0), "{points} points of {total} samples");
+                    assert!(trace.points.len() <= points + 2, "{}", trace.points.len());
+                }
             }
+        }
+    }
+
+    /// Against the plain way: look at every sample.
+    #[test]
+    fn extremes_are_those_of_all_samples() {
+        let value = |n: usize| ((n * 7919) % 1009) as f64;
+        let history = filled(20_000, 100_000, value);
+        for (begin, end) in [(0, 20_000), (3, 17), (15, 16), (4000, 4200), (1, 19_999)] {
+            let found = history.extremes(0, begin, end);
+            let all = (begin..end).map(value);
+            let min = all.clone().fold(f64::INFINITY, f64::min);
+            let max = all.fold(f64::NEG_INFINITY, f64::max);
+            assert_eq!((f64::from(found.min), f64::from(found.max)), (min, max));
         }
     }
 
     #[test]
     fn a_short_stretch_is_drawn_sample_by_sample() {
-        let history = filled(1_000, |n| n as f64);
+        let history = filled(1_000, 10_000, |n| n as f64);
         let trace = history.trace(0, 0.5, 0.51, 1_000);
         assert_eq!(trace.samples_per_point, 1);
-        assert!(trace.points.len() >= 10 && trace.points.len() <= 13);
-        assert!(
-            trace
-                .points
-                .iter()
-                .all(|p| (p[0] * 1e3 - p[1]).abs() < 1e-9)
-        );
+        assert!((10..=13).contains(&trace.points.len()));
+        let on_the_line = |p: &TracePoint| (p.t_s * 1e3 - p.min).abs() < 1e-9 && p.min == p.max;
+        assert!(trace.points.iter().all(on_the_line));
+    }
+
+    #[test]
+    fn values_and_stretches_are_found_by_time() {
+        let history = filled(10_000, 100_000, |n| n as f64);
+        assert_eq!(history.value_at(0, 4.0965), Some(4096.0));
+        assert_eq!(history.value_at(0, 99.0), Some(9_999.0));
+        assert_eq!(history.value_at(0, -1.0), None);
+        let some: Vec<f64> = history.samples(0, 4.0945, 4.0975).map(|(_, v)| v).collect();
+        assert_eq!(some, [4095.0, 4096.0, 4097.0]);
+    }
+
+    #[test]
+    fn memory_is_bounded_and_what_was_forgotten_is_counted() {
+        let history = filled(100_000, 20_000, |n| n as f64);
+        assert!(history.len() <= 20_000 && history.len() >= history.capacity());
+        assert_eq!(history.len() as u64 + history.forgotten(), 100_000);
+        assert_eq!(history.newest_s(), Some(99.999));
+        let oldest = history.forgotten() as f64;
+        assert_eq!(history.sample(0, 0), Some(oldest));
     }
 
     #[test]
     fn empty_stretches_and_missing_values_are_no_trouble() {
-        assert!(
-            History::new(1, 10)
-                .trace(0, 0.0, 1.0, 100)
-                .points
-                .is_empty()
-        );
-        assert!(History::new(1, 10).newest_s().is_none());
-        let history = filled(10_000, |_| f64::NAN);
-        assert_eq!(history.trace(0, 0.0, 10.0, 100).range, None);
-        assert!(
-            filled(10, |n| n as f64)
-                .trace(7, 0.0, 1.0, 100)
-                .points
-                .is_empty()
-        );
+        let empty = History::new(1, 0);
+        assert!(empty.trace(0, 0.0, 1.0, 100).points.is_empty());
+        assert!(empty.newest_s().is_none() && empty.value_at(0, 0.0).is_none());
+        let unknown = filled(10_000, 100_000, |_| f64::NAN);
+        assert_eq!(unknown.trace(0, 0.0, 10.0, 100).range, None);
+        let short = filled(10, 100_000, |n| n as f64);
+        assert!(short.trace(7, 0.0, 1.0, 100).points.is_empty());
+        assert_eq!(short.trace(0, 0.0, 1.0, 0).points.len(), 1);
     }
 }

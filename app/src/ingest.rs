@@ -1,13 +1,12 @@
 //! The thread between the loop's rings and the window: drains frames and events whatever the window
 //! does. A minimised or blocked window therefore loses nothing.
 
-use crate::event_text;
-use crate::history::History;
+use crate::data::Data;
+use crate::event_record;
 use rt_core::channel::{Frame, Layout};
 use rt_core::link::{Event, EventKind};
 use rt_core::param::ParamSpec;
 use rtrb::Consumer;
-use std::collections::VecDeque;
 #[expect(
     clippy::disallowed_types,
     reason = "between ingest and window only; the real-time thread never sees it"
@@ -23,12 +22,10 @@ const MAX_EVENTS: usize = 500;
 
 /// What the window draws from.
 pub struct Live {
-    /// The recent past.
-    pub history: History,
+    /// Channels, their recent past, and what happened.
+    pub data: Data,
     /// The newest frame.
     pub latest: Frame,
-    /// What happened, in words, the newest last.
-    pub events: VecDeque<String>,
     /// The parameters as the loop has applied them.
     pub applied: Vec<f64>,
     /// The latched trip, if there is one.
@@ -54,14 +51,13 @@ impl Ingest {
         layout: Layout,
         params: &'static [ParamSpec],
         start_values: Vec<f64>,
-        history: History,
+        data: Data,
         wake: impl Fn() + Send + 'static,
     ) -> std::io::Result<Self> {
         #[expect(clippy::disallowed_types, reason = "between ingest and window only")]
         let live = Arc::new(Mutex::new(Live {
-            history,
+            data,
             latest: Frame::empty(),
-            events: VecDeque::new(),
             applied: start_values,
             trip: None,
         }));
@@ -75,7 +71,7 @@ impl Ingest {
                     {
                         let mut live = shared.lock().unwrap_or_else(PoisonError::into_inner);
                         while let Ok(frame) = frames.pop() {
-                            live.history.push(&frame);
+                            live.data.history.push(frame.t_s(), &frame.values);
                             live.latest = frame;
                             is_new = true;
                         }
@@ -126,10 +122,10 @@ impl Live {
             EventKind::State { to, .. } if to != rt_core::guard::State::Tripped => self.trip = None,
             _ => {}
         }
-        if self.events.len() == MAX_EVENTS {
-            self.events.pop_front();
+        let events = &mut self.data.events;
+        if events.len() == MAX_EVENTS {
+            events.pop_front();
         }
-        self.events
-            .push_back(event_text::describe(event, layout, params));
+        events.push_back(event_record::of(event, layout, params));
     }
 }

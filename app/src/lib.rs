@@ -2,6 +2,7 @@
 
 pub mod cli;
 mod command;
+mod data;
 mod event_record;
 mod event_text;
 pub mod hil_result;
@@ -19,4 +20,5 @@ pub mod tuning;
 mod tuning_history;
 mod tuning_worker;
 mod units;
+mod view;
 mod window;

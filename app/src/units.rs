@@ -2,15 +2,15 @@
 
 /// A unit on the screen and the factor from SI to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shown {
+pub struct Shown<'a> {
     /// Shown value = factor · SI value.
     pub factor: f64,
     /// The unit's name on the screen.
-    pub unit: &'static str,
+    pub unit: &'a str,
 }
 
 /// The shown unit for an SI unit: lengths in mm, stiffnesses in kN/m, everything else as it is.
-pub fn shown(unit: &'static str) -> Shown {
+pub fn shown(unit: &str) -> Shown<'_> {
     match unit {
         "m" => Shown {
             factor: 1e3,

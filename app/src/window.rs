@@ -2,6 +2,7 @@
 
 use crate::cli::Failure;
 use crate::command::UiCommand;
+use crate::data::Data;
 use crate::history::History;
 use crate::ingest::Ingest;
 use crate::panels::tuning::{TuningPanel, Wish};
@@ -27,8 +28,8 @@ use std::time::Duration;
 
 /// The session that opens when none is named.
 const FIRST_SESSION: &str = "sessions/first-look.ron";
-/// How much of the past the plots can show, in s.
-const HISTORY_S: u64 = 150;
+/// Memory for the past that the plots can show.
+const HISTORY_BYTES: usize = 512 << 20;
 
 /// Opens the window with a session, or with the first one.
 pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
@@ -128,7 +129,13 @@ impl Window {
         } = run;
         let start: Vec<f64> = (0..bench.params.len()).map(|i| params.get(i)).collect();
         let frames = user.display.ok_or("the loop has no ring for the display")?;
-        let history = History::new(layout.len(), HISTORY_S * 1_000_000_000 / period_nanos);
+        let data = Data {
+            channels: layout.channels().iter().map(Into::into).collect(),
+            history: History::new(layout.len(), HISTORY_BYTES),
+            events: Default::default(),
+            period_s: period_nanos as f64 * 1e-9,
+            line: None,
+        };
         let ctx = cc.egui_ctx.clone();
         let tuning = designer
             .map(|designer| {
@@ -147,7 +154,7 @@ impl Window {
             layout.clone(),
             bench.params,
             start.clone(),
-            history,
+            data,
             wake,
         )?;
         Ok(Self {
@@ -202,7 +209,7 @@ impl Window {
         }
         match command {
             UiCommand::Pause => {
-                let now = self.ingest.live().history.newest_s();
+                let now = self.ingest.live().data.history.newest_s();
                 self.plots.toggle_pause(now);
             }
             UiCommand::Theme => {
@@ -250,7 +257,7 @@ impl eframe::App for Window {
                 .default_size(130.0)
                 .show(ui, |ui| {
                     ui.add_space(4.0);
-                    events::show(ui, live.events.iter());
+                    events::show(ui, live.data.events.iter());
                 });
             Panel::left("parameters")
                 .resizable(false)
@@ -276,7 +283,7 @@ impl eframe::App for Window {
                 });
             egui::CentralPanel::default().show(ui, |ui| {
                 self.plots
-                    .show(ui, self.layout.channels(), &live.history, &live.latest);
+                    .show(ui, &live.data.channels, &live.data.history, &live.latest);
             });
         }
         for (index, value) in changes {

@@ -5,7 +5,8 @@ use crate::theme;
 use crate::units::{Shown, fixed_width, shown};
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 use egui_plot::{GridMark, Line, Plot, PlotBounds, PlotPoints};
-use rt_core::channel::{ChannelSpec, Frame};
+use crate::data::Channel;
+use rt_core::channel::Frame;
 
 /// Seconds of the past that can be chosen, and how far apart the marks of the time axis then are.
 const WINDOWS_S: [(f64, f64); 4] = [(2.0, 0.2), (10.0, 1.0), (30.0, 5.0), (120.0, 20.0)];
@@ -47,7 +48,7 @@ impl Plots {
     pub fn show(
         &mut self,
         ui: &mut Ui,
-        channels: &[ChannelSpec],
+        channels: &[Channel],
         history: &History,
         latest: &Frame,
     ) {
@@ -90,7 +91,7 @@ impl Plots {
     fn one(
         &self,
         ui: &mut Ui,
-        spec: &ChannelSpec,
+        spec: &Channel,
         column: usize,
         history: &History,
         latest: f64,
@@ -106,11 +107,11 @@ impl Plots {
         let line: PlotPoints<'_> = trace
             .points
             .iter()
-            .map(|&[t, v]| [t, v * unit.factor])
+            .flat_map(|p| [[p.t_s, p.min * unit.factor], [p.t_s, p.max * unit.factor]])
             .collect();
         let color = theme::line(ui.visuals().dark_mode, spec.role);
         let width = ui.available_width();
-        Plot::new(("channel", spec.id))
+        Plot::new(("channel", &spec.id))
             .width(width)
             .height(PLOT_HEIGHT)
             .y_axis_min_width(GUTTER)
@@ -152,15 +153,15 @@ impl Plots {
                 let margin = 0.06 * (axis.high - axis.low);
                 let (low, high) = (axis.low - margin, axis.high + margin);
                 plot.set_plot_bounds(PlotBounds::from_min_max([from_s, low], [now_s, high]));
-                plot.line(Line::new(spec.label, line).color(color).width(1.6));
+                plot.line(Line::new(&spec.label, line).color(color).width(1.6));
             });
         ui.add_space(8.0);
     }
 }
 
-fn title(ui: &mut Ui, spec: &ChannelSpec, unit: Shown, latest: f64, trace: &Trace) {
+fn title(ui: &mut Ui, spec: &Channel, unit: Shown<'_>, latest: f64, trace: &Trace) {
     ui.horizontal(|ui| {
-        ui.label(RichText::new(spec.label).strong())
+        ui.label(RichText::new(&spec.label).strong())
             .on_hover_text(format!("{} ({})", spec.id, spec.role.name()));
         ui.label(
             RichText::new(format!(

@@ -1,0 +1,64 @@
+//! What a panel sees of the bench, and what it may ask for. Panels read a [`View`] and push [`Ask`]s; nothing
+//! else passes between a panel and the rest of the program.
+
+use crate::command::UiCommand;
+use crate::data::Data;
+use std::path::PathBuf;
+
+/// What a panel sees in one frame of the window.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// Channels, their past and events: of the running loop, or of a recording.
+    pub data: &'a Data,
+    /// The moment that is shown, in s: the newest sample, the time of a pause, or the play head.
+    pub now_s: f64,
+    /// Whether the picture moves with new samples.
+    pub is_following: bool,
+    /// Whether this is a recording that is played back.
+    pub is_replay: bool,
+}
+
+/// What a panel asks for.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ask {
+    /// A command of the window.
+    Command(UiCommand),
+    /// A new value of a parameter that needs no design.
+    SetParam {
+        /// Its index in the bench's specification.
+        index: usize,
+        /// The value in SI units.
+        value: f64,
+    },
+    /// A marker with text at the present moment.
+    Mark(String),
+    /// Hold or move the play head or the paused picture to a time, in s.
+    ShowTime(f64),
+    /// A table of channels between two times, to be written where a person chooses.
+    ExportData {
+        /// Channels by name.
+        channels: Vec<String>,
+        /// From, in s.
+        from_s: f64,
+        /// To, in s.
+        to_s: f64,
+    },
+    /// A picture that is already drawn as SVG, to be written where a person chooses.
+    ExportSvg {
+        /// Suggested name without extension.
+        name: String,
+        /// The picture.
+        svg: String,
+    },
+    /// A picture of a part of the window as it is on the screen, to be written where a person chooses.
+    ExportPng {
+        /// Suggested name without extension.
+        name: String,
+        /// Which part, in points of the window.
+        rect: eframe::egui::Rect,
+    },
+    /// Opens a recording for playing back.
+    OpenRecording(PathBuf),
+    /// A sentence for the technician, shown for a while at the bottom.
+    Tell(String),
+}
