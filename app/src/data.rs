@@ -5,6 +5,7 @@ use rt_core::channel::{ChannelSpec, Role};
 use rt_core::model::catenary::layout::Layout as LineLayout;
 use rt_core::record::event::EventRecord;
 use rt_core::record::schema::RecordedChannel;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// A channel that can be shown.
@@ -42,8 +43,12 @@ impl From<&RecordedChannel> for Channel {
     }
 }
 
+/// A channel on its way to a plot by drag and drop, by name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChannelDrag(pub String);
+
 /// How much an event matters; shown as a word and a shape, not by colour alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Weight {
     /// Good to know.
     Note,

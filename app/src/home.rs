@@ -37,6 +37,13 @@ pub fn config_dir() -> PathBuf {
     own_dir("XDG_CONFIG_HOME", ".config")
 }
 
+/// Where recordings go unless a person says otherwise: a directory that they find without knowing us.
+pub fn recordings_dir() -> PathBuf {
+    let home = std::env::var_os("HOME").filter(|v| !v.is_empty());
+    let home = home.map_or_else(std::env::temp_dir, PathBuf::from);
+    home.join("Pantobench").join("recordings")
+}
+
 fn own_dir(variable: &str, below_home: &str) -> PathBuf {
     let from = |variable: &str| {
         std::env::var_os(variable)

@@ -1,12 +1,20 @@
-//! The thread between the loop's rings and the window: drains frames and events whatever the window
-//! does. A minimised or blocked window therefore loses nothing.
+//! The thread between the loop's rings and the window: drains frames and events whatever the window does. A minimised
+//! or blocked window therefore loses nothing, and a recording that belongs to a run ends with it.
 
 use crate::data::Data;
 use crate::event_record;
 use rt_core::channel::{Frame, Layout};
+use rt_core::guard::State;
 use rt_core::link::{Event, EventKind};
-use rt_core::param::ParamSpec;
+use rt_core::param::ParamSet;
+use rt_core::record::event::EventRecord;
+use rt_core::record::header::TextMap;
+use rt_core::record::recorder::Recorder;
+use rt_core::record::setup::Phase;
+use rt_core::signal::contact_force::ForceFilter;
+use rt_core::signal::live_force::LiveForce;
 use rtrb::Consumer;
+use std::collections::BTreeMap;
 #[expect(
     clippy::disallowed_types,
     reason = "between ingest and window only; the real-time thread never sees it"
@@ -18,7 +26,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// Events that the window can look back on.
-const MAX_EVENTS: usize = 500;
+const MAX_EVENTS: usize = 5000;
 
 /// What the window draws from.
 pub struct Live {
@@ -30,6 +38,15 @@ pub struct Live {
     pub applied: Vec<f64>,
     /// The latched trip, if there is one.
     pub trip: Option<Event>,
+    /// What persons wrote to their markers, by number.
+    pub mark_texts: BTreeMap<u32, String>,
+    /// Statistics of the contact force since the bench began to run, if it measures one.
+    pub force: Option<(usize, LiveForce)>,
+    start: ParamSet,
+    /// Every applied change: when, which, its value.
+    changes: Vec<(f64, usize, f64)>,
+    ends_with_run: bool,
+    was_tripped: bool,
 }
 
 /// The draining thread and what it has gathered.
@@ -42,48 +59,48 @@ pub struct Ingest {
 
 /// How often the rings are drained.
 const PAUSE: Duration = Duration::from_millis(8);
+/// Contact is lost below this force, in N.
+const LOSS_THRESHOLD_N: f64 = 0.0;
+/// Window of the sliding statistics, in s.
+const SLIDING_S: f64 = 10.0;
 
 impl Ingest {
-    /// Starts draining. `wake` is called when there is something new.
+    /// Starts draining. `wake` is called with the bench's state when there is something new.
     pub fn start(
-        mut frames: Consumer<Frame>,
-        mut events: Consumer<Event>,
+        frames: Consumer<Frame>,
+        events: Consumer<Event>,
         layout: Layout,
-        params: &'static [ParamSpec],
-        start_values: Vec<f64>,
-        data: Data,
-        wake: impl Fn() + Send + 'static,
+        live: Live,
+        recorder: Option<Arc<Recorder>>,
+        wake: impl Fn(State) + Send + 'static,
     ) -> std::io::Result<Self> {
         #[expect(clippy::disallowed_types, reason = "between ingest and window only")]
-        let live = Arc::new(Mutex::new(Live {
-            data,
-            latest: Frame::empty(),
-            applied: start_values,
-            trip: None,
-        }));
+        let live = Arc::new(Mutex::new(live));
         let stop = Arc::new(AtomicBool::new(false));
+        let mut drain = Drain {
+            frames,
+            events,
+            layout,
+            recorder,
+        };
         let (shared, stopped) = (Arc::clone(&live), Arc::clone(&stop));
         let thread = std::thread::Builder::new()
             .name("pantobench-ingest".into())
             .spawn(move || {
-                while !stopped.load(Ordering::Relaxed) {
-                    let mut is_new = false;
-                    {
+                let mut is_last = false;
+                while !is_last {
+                    // What is in the rings when the end is asked for is taken too.
+                    is_last = stopped.load(Ordering::Relaxed);
+                    let news = {
                         let mut live = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                        while let Ok(frame) = frames.pop() {
-                            live.data.history.push(frame.t_s(), &frame.values);
-                            live.latest = frame;
-                            is_new = true;
-                        }
-                        while let Ok(event) = events.pop() {
-                            live.note(&event, &layout, params);
-                            is_new = true;
-                        }
+                        drain.once(&mut live)
+                    };
+                    if let Some(state) = news {
+                        wake(state);
                     }
-                    if is_new {
-                        wake();
+                    if !is_last {
+                        std::thread::park_timeout(PAUSE);
                     }
-                    std::thread::park_timeout(PAUSE);
                 }
             })?;
         Ok(Self {
@@ -110,22 +127,169 @@ impl Drop for Ingest {
     }
 }
 
+/// The thread's own ends.
+struct Drain {
+    frames: Consumer<Frame>,
+    events: Consumer<Event>,
+    layout: Layout,
+    recorder: Option<Arc<Recorder>>,
+}
+
+impl Drain {
+    /// Takes all that has come; the state if there was anything.
+    fn once(&mut self, live: &mut Live) -> Option<State> {
+        let mut is_new = false;
+        while let Ok(frame) = self.frames.pop() {
+            live.take(&frame);
+            is_new = true;
+        }
+        while let Ok(event) = self.events.pop() {
+            let record = live.note(&event, &self.layout);
+            is_new = true;
+            let Some(recorder) = &self.recorder else {
+                continue;
+            };
+            recorder.event(record);
+            let ended = matches!(event.kind, EventKind::State { to: State::Idle, .. });
+            if ended && live.ends_with_run {
+                live.ends_with_run = false;
+                recorder.set_result(live.result());
+                recorder.stop("the run is over");
+                recorder.arm();
+            }
+        }
+        if let Some(recorder) = &self.recorder {
+            for notice in recorder.take_notices() {
+                live.keep(notice);
+                is_new = true;
+            }
+        }
+        is_new.then_some(live.latest.state)
+    }
+}
+
 impl Live {
-    fn note(&mut self, event: &Event, layout: &Layout, params: &'static [ParamSpec]) {
+    /// Nothing gathered yet.
+    pub fn new(data: Data, start: &ParamSet) -> Self {
+        let rate = 1.0 / data.period_s;
+        let window = (SLIDING_S * rate).round().max(1.0) as usize;
+        let force = data.find("force").and_then(|column| {
+            let live = LiveForce::new(ForceFilter::default(), rate, window, LOSS_THRESHOLD_N);
+            // A loop that is too slow for the filter has no filtered force.
+            Some((column, live.ok()?))
+        });
+        Self {
+            data,
+            latest: Frame::empty(),
+            applied: (0..start.specs().len()).map(|i| start.get(i)).collect(),
+            trip: None,
+            mark_texts: BTreeMap::new(),
+            force,
+            start: *start,
+            changes: Vec::new(),
+            ends_with_run: false,
+            was_tripped: false,
+        }
+    }
+
+    fn take(&mut self, frame: &Frame) {
+        if let Some((column, force)) = &mut self.force {
+            let began = frame.state == State::Running && self.latest.state != State::Running;
+            if began {
+                force.reset();
+                self.was_tripped = false;
+            }
+            if frame.state == State::Running {
+                force.push(frame.values[*column]);
+            }
+        }
+        self.data.history.push(frame.t_s(), &frame.values);
+        self.latest = *frame;
+    }
+
+    fn note(&mut self, event: &Event, layout: &Layout) -> EventRecord {
+        let specs = self.start.specs();
         match event.kind {
             EventKind::ParamApplied { index, value } => {
                 if let Some(applied) = self.applied.get_mut(index) {
                     *applied = value;
+                    let t_s = event.t_nanos as f64 * 1e-9;
+                    self.changes.push((t_s, index, value));
                 }
             }
-            EventKind::Tripped { .. } => self.trip = Some(self.trip.take().unwrap_or(*event)),
-            EventKind::State { to, .. } if to != rt_core::guard::State::Tripped => self.trip = None,
+            EventKind::Tripped { .. } => {
+                self.was_tripped = true;
+                self.trip = Some(self.trip.take().unwrap_or(*event));
+            }
+            EventKind::State { to, .. } if to != State::Tripped => self.trip = None,
             _ => {}
         }
+        let mut record = event_record::of(event, layout, specs);
+        if let EventKind::Mark { number } = event.kind
+            && let Some(text) = self.mark_texts.get(&number).filter(|t| !t.is_empty())
+        {
+            record.text = text.clone();
+        }
+        self.keep(record.clone());
+        record
+    }
+
+    fn keep(&mut self, record: EventRecord) {
         let events = &mut self.data.events;
         if events.len() == MAX_EVENTS {
             events.pop_front();
         }
-        events.push_back(event_record::of(event, layout, params));
+        events.push_back(record);
     }
+
+    /// Whether the recording that runs ends by itself when the bench is idle again.
+    pub fn set_ends_with_run(&mut self, ends: bool) {
+        self.ends_with_run = ends;
+    }
+
+    /// How many changes of parameters the loop has applied.
+    pub fn changes(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// The parameters as they were at a time: a recording that begins there starts with these.
+    pub fn params_at(&self, t_s: f64) -> ParamSet {
+        let mut params = self.start;
+        for &(at_s, index, value) in &self.changes {
+            if at_s < t_s {
+                params.take_designed(index, value);
+            }
+        }
+        params
+    }
+
+    /// What the end of a recording says about the run.
+    pub fn result(&self) -> TextMap {
+        let mut result = TextMap::new();
+        let state = if self.was_tripped {
+            "tripped"
+        } else {
+            self.latest.state.name()
+        };
+        result.insert("state".into(), state.to_lowercase());
+        if let Some((_, force)) = &self.force
+            && let Some(s) = force.since_reset()
+        {
+            for (key, value) in [
+                ("mean_n", s.mean),
+                ("std_n", s.standard_deviation),
+                ("max_n", s.max),
+                ("min_n", s.min),
+            ] {
+                result.insert(key.into(), value.to_string());
+            }
+            result.insert("filter".into(), "20 Hz, causal".into());
+        }
+        result
+    }
+}
+
+/// Whether a recorder is writing a file.
+pub fn is_recording(phase: Phase) -> bool {
+    matches!(phase, Phase::Recording | Phase::Post)
 }

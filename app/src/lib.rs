@@ -1,18 +1,27 @@
 //! The workstation: sessions, the command line, the window.
 
+mod bench_run;
 pub mod cli;
 mod command;
 mod data;
 mod event_record;
 mod event_text;
+mod export;
+mod file_dialog;
+mod guide;
 pub mod hil_result;
 mod history;
 mod home;
 mod ingest;
+mod palette;
 mod panels;
+mod playback;
+mod recorded;
 mod recording;
+mod recording_list;
 pub mod runtime;
 pub mod session;
+mod settings;
 mod signals;
 pub mod statistics;
 mod theme;
@@ -22,3 +31,5 @@ mod tuning_worker;
 mod units;
 mod view;
 mod window;
+mod workspace;
+mod workstation;

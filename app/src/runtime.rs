@@ -8,6 +8,7 @@ use drivers::simulated::SimTime;
 use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer};
 use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
+use rt_core::guard::ActiveLimit;
 use rt_core::link::{Command, RingSizes, UserSide};
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::param::{ParamError, ParamSet};
@@ -63,6 +64,8 @@ pub struct Prepared<C: Clock> {
     pub params: ParamSet,
     /// The period, in nanoseconds.
     pub period_nanos: u64,
+    /// All limits in force.
+    pub limits: Vec<ActiveLimit>,
 }
 
 /// Seconds that the recorder's ring can bridge.
@@ -122,13 +125,14 @@ fn prepare<C: Clock>(
             source,
         })?;
     Ok(Prepared {
-        rt_loop,
         user,
         layout,
         bench: spec,
         designer,
         params,
         period_nanos,
+        limits: rt_loop.limits(),
+        rt_loop,
     })
 }
 
@@ -152,6 +156,8 @@ pub struct RealTimeRun {
     pub params: ParamSet,
     /// The period, in nanoseconds.
     pub period_nanos: u64,
+    /// All limits in force.
+    pub limits: Vec<ActiveLimit>,
     /// The rights that the thread was granted.
     pub rt: RtStatus,
     /// Set when the loop has come to its end.
@@ -174,6 +180,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         designer,
         params,
         period_nanos,
+        limits,
     } = prepare(loaded, RealClock, SimTime::Real)?;
     let (tell, told) = mpsc::channel();
     let ended = Arc::new(AtomicBool::new(false));
@@ -201,6 +208,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         designer,
         params,
         period_nanos,
+        limits,
         rt,
         ended,
         thread,

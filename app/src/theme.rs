@@ -91,6 +91,20 @@ pub fn paint_state_shape(
 /// Colour of Stop and of faults.
 pub const DANGER: Color32 = Color32::from_rgb(190, 32, 38);
 
+/// Colour of faults as text.
+pub fn danger_text(dark: bool) -> Color32 {
+    if dark {
+        Color32::from_rgb(255, 120, 115)
+    } else {
+        DANGER
+    }
+}
+
+/// Colour of text that matters less, still readable.
+pub fn weak_text(dark: bool) -> Color32 {
+    Color32::from_gray(if dark { 165 } else { 90 })
+}
+
 /// Colour of warnings as text.
 pub fn warning(dark: bool) -> Color32 {
     if dark {

@@ -41,6 +41,35 @@ pub fn fixed_width(value: f64) -> String {
     format!("{value:>9.digits$}")
 }
 
+/// A count with narrow spaces between groups of three digits.
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('\u{2009}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An amount of data.
+pub fn bytes(count: u64) -> String {
+    match count as f64 {
+        b if b >= 1e12 => format!("{:.1} TB", b * 1e-12),
+        b if b >= 1e9 => format!("{:.1} GB", b * 1e-9),
+        b if b >= 1e6 => format!("{:.1} MB", b * 1e-6),
+        b => format!("{:.0} kB", b * 1e-3),
+    }
+}
+
+/// A time as minutes and seconds.
+pub fn clock(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    format!("{}:{:02}", whole / 60, whole % 60)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -50,6 +79,14 @@ mod tests {
         for value in [0.0, -0.0123, 9.9999, -150.25, 99_999.0, -99_999.0, f64::NAN] {
             assert_eq!(fixed_width(value).chars().count(), 9, "{value}");
         }
+    }
+
+    #[test]
+    fn counts_amounts_and_times_are_easy_to_read() {
+        assert_eq!(grouped(1_234_567), "1\u{2009}234\u{2009}567");
+        assert_eq!((grouped(0), grouped(999)), ("0".into(), "999".into()));
+        assert_eq!(bytes(81_500_000_000), "81.5 GB");
+        assert_eq!((bytes(2_000), clock(125.7)), ("2 kB".into(), "2:05".into()));
     }
 
     #[test]

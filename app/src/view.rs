@@ -3,6 +3,7 @@
 
 use crate::command::UiCommand;
 use crate::data::Data;
+use crate::panels::tuning::Wish;
 use std::path::PathBuf;
 
 /// What a panel sees in one frame of the window.
@@ -30,6 +31,8 @@ pub enum Ask {
         /// The value in SI units.
         value: f64,
     },
+    /// Something about the gains.
+    Tune(Wish),
     /// A marker with text at the present moment.
     Mark(String),
     /// Hold or move the play head or the paused picture to a time, in s.
@@ -59,6 +62,12 @@ pub enum Ask {
     },
     /// Opens a recording for playing back.
     OpenRecording(PathBuf),
+    /// Writes a whole recording for another program, where a person chooses.
+    ExportRecording(PathBuf),
+    /// Reads the directory of recordings again.
+    RefreshRecordings,
+    /// Another directory of recordings, which a person chooses.
+    ChooseRecordings,
     /// A sentence for the technician, shown for a while at the bottom.
     Tell(String),
 }

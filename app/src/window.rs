@@ -1,35 +1,25 @@
-//! The window: wires a real-time run to the panels.
+//! The window itself: opens it, keeps its title, and sees that the bench stops when it closes or a signal comes.
 
 use crate::cli::Failure;
-use crate::command::UiCommand;
-use crate::data::Data;
-use crate::history::History;
-use crate::ingest::Ingest;
-use crate::panels::tuning::{TuningPanel, Wish};
-use crate::panels::{events, parameters::Controls, plots::Plots, status, trip};
-use crate::runtime::{self, RealTimeRun};
+use crate::home;
 use crate::session::LoadedSession;
-use crate::tuning::Refused;
-use crate::tuning_history::Presets;
-use crate::tuning_worker::TuningWorker;
-use crate::{home, signals, theme};
-use eframe::egui::{self, Panel, ThemePreference};
-use rt_core::channel::Layout;
-use rt_core::link::{Command, UpdateSide};
-use rt_core::param::{Applies, ParamSet};
-use rt_core::rt_env::RtStatus;
-use rt_core::timing::Timing;
-use rtrb::Producer;
+use crate::signals;
+use crate::workstation::Workstation;
+use eframe::egui;
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use std::thread::JoinHandle;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::time::{Duration, Instant};
 
 /// The session that opens when none is named.
 const FIRST_SESSION: &str = "sessions/first-look.ron";
-/// Memory for the past that the plots can show.
-const HISTORY_BYTES: usize = 512 << 20;
+/// How often signals are looked for.
+const SIGNAL_PAUSE: Duration = Duration::from_millis(50);
+/// How long a window may take to close by itself after a signal.
+const GRACE: Duration = Duration::from_secs(3);
+
+/// The flag that stops a bench in a controlled way, and the one that says it has come to its end.
+pub type StopFlags = (Arc<AtomicBool>, Arc<AtomicBool>);
 
 /// Opens the window with a session, or with the first one.
 pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
@@ -48,8 +38,8 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
         None => home::find(FIRST_SESSION).map_err(Failure::Input)?,
     };
     let loaded = LoadedSession::load(&path).map_err(Failure::input)?;
-    let run = runtime::start_real_time(&loaded).map_err(Failure::input)?;
-    end_on_signal(&run).map_err(Failure::Environment)?;
+    let asked_to_end = Arc::new(AtomicBool::new(false));
+    signals::set_on_request_to_end(&asked_to_end).map_err(Failure::Environment)?;
     let viewport = egui::ViewportBuilder::default()
         .with_title(format!("Pantobench – {}", loaded.session.title))
         .with_app_id("pantobench")
@@ -59,254 +49,95 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
         viewport,
         ..Default::default()
     };
-    eframe::run_native("pantobench", options, Box::new(|cc| Ok(Box::new(Window::new(cc, &loaded, run)?)))).map_err(
-        |e| {
-            Failure::Input(format!(
-                "the window could not be opened ({e}). Without a display use 'pantobench run SESSION.ron'."
-            ))
-        },
-    )
+    let settings = home::config_dir().join("settings.ron");
+    let create = move |cc: &eframe::CreationContext<'_>| {
+        let ending = Ending::watch(asked_to_end, cc.egui_ctx.clone())?;
+        let workstation = Workstation::new(&cc.egui_ctx, settings, loaded);
+        let title = workstation.title();
+        Ok(Box::new(Window {
+            workstation,
+            title,
+            ending,
+        }) as Box<dyn eframe::App>)
+    };
+    eframe::run_native("pantobench", options, Box::new(create)).map_err(|e| {
+        Failure::Input(format!(
+            "the window could not be opened ({e}). Without a display use 'pantobench run SESSION.ron'."
+        ))
+    })
 }
 
 /// Ctrl-C stops the bench in a controlled way, then ends the program; a thread sees to it, because a
-/// minimised window does nothing.
-fn end_on_signal(run: &RealTimeRun) -> Result<(), String> {
-    let (quit, ended) = (Arc::clone(&run.user.quit), Arc::clone(&run.ended));
-    signals::set_on_request_to_end(&quit)?;
-    let watch = move || {
-        while !(quit.load(Ordering::Relaxed) && ended.load(Ordering::Acquire)) {
-            std::thread::park_timeout(SIGNAL_PAUSE);
-        }
-        std::process::exit(0);
-    };
-    let thread = std::thread::Builder::new()
-        .name("pantobench-signal".into())
-        .spawn(watch);
-    thread
-        .map(drop)
-        .map_err(|e| format!("the thread for signals could not be started: {e}"))
+/// minimised window does nothing. It hears of every bench that starts; the one before has stopped by then.
+struct Ending {
+    benches: mpsc::Sender<StopFlags>,
+    told: Option<Arc<AtomicBool>>,
 }
 
-/// How often signals are looked for.
-const SIGNAL_PAUSE: Duration = Duration::from_millis(50);
-
-struct Window {
-    title: String,
-    rig: String,
-    layout: Layout,
-    timing: Arc<Timing>,
-    rt: RtStatus,
-    period_nanos: u64,
-    params: ParamSet,
-    commands: Option<Producer<Command>>,
-    thread: Option<JoinHandle<()>>,
-    ingest: Ingest,
-    controls: Controls,
-    plots: Plots,
-    updates: UpdateSide,
-    /// Of benches whose parameters need gains.
-    tuning: Option<(TuningPanel, TuningWorker)>,
-}
-
-impl Window {
-    fn new(
-        cc: &eframe::CreationContext<'_>,
-        loaded: &LoadedSession,
-        run: RealTimeRun,
-    ) -> Result<Self, Box<dyn std::error::Error + Send + Sync>> {
-        theme::apply(&cc.egui_ctx);
-        cc.egui_ctx.set_theme(ThemePreference::Dark);
-        let RealTimeRun {
-            user,
-            layout,
-            bench,
-            designer,
-            params,
-            period_nanos,
-            rt,
-            thread,
-            ..
-        } = run;
-        let start: Vec<f64> = (0..bench.params.len()).map(|i| params.get(i)).collect();
-        let frames = user.display.ok_or("the loop has no ring for the display")?;
-        let data = Data {
-            channels: layout.channels().iter().map(Into::into).collect(),
-            history: History::new(layout.len(), HISTORY_BYTES),
-            events: Default::default(),
-            period_s: period_nanos as f64 * 1e-9,
-            line: None,
+impl Ending {
+    fn watch(asked: Arc<AtomicBool>, ctx: egui::Context) -> std::io::Result<Self> {
+        let (benches, started) = mpsc::channel::<StopFlags>();
+        let work = move || {
+            while !asked.load(Ordering::Relaxed) {
+                std::thread::park_timeout(SIGNAL_PAUSE);
+            }
+            // A window that can still draw closes by itself and finishes its recording.
+            ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+            ctx.request_repaint();
+            let since = Instant::now();
+            let mut bench: Option<StopFlags> = None;
+            loop {
+                bench = started.try_iter().last().or(bench);
+                let has_ended = bench.as_ref().is_none_or(|(quit, ended)| {
+                    quit.store(true, Ordering::Relaxed);
+                    ended.load(Ordering::Acquire)
+                });
+                if has_ended && since.elapsed() > GRACE {
+                    std::process::exit(0);
+                }
+                std::thread::park_timeout(SIGNAL_PAUSE);
+            }
         };
-        let ctx = cc.egui_ctx.clone();
-        let tuning = designer
-            .map(|designer| {
-                let ctx = ctx.clone();
-                let worker = TuningWorker::start(designer, move || ctx.request_repaint())?;
-                worker.ask(params);
-                let file = format!("presets-{}.ron", bench.id);
-                let presets = Presets::load(home::config_dir().join(file));
-                Ok::<_, std::io::Error>((TuningPanel::new(params, presets), worker))
-            })
-            .transpose()?;
-        let wake = move || ctx.request_repaint();
-        let ingest = Ingest::start(
-            frames,
-            user.events,
-            layout.clone(),
-            bench.params,
-            start.clone(),
-            data,
-            wake,
-        )?;
+        std::thread::Builder::new()
+            .name("pantobench-signal".into())
+            .spawn(work)?;
         Ok(Self {
-            title: loaded.session.title.clone(),
-            rig: loaded.rig_name(),
-            timing: user.timing,
-            commands: Some(user.commands),
-            controls: Controls::new(&start),
-            plots: Plots::default(),
-            updates: user.updates,
-            tuning,
-            thread: Some(thread),
-            layout,
-            rt,
-            period_nanos,
-            params,
-            ingest,
+            benches,
+            told: None,
         })
     }
 
-    fn send(&mut self, command: Command) {
-        if let Some(ring) = &mut self.commands {
-            // 256 unserved commands mean that the loop no longer cycles; the bar then says so.
-            let _ = ring.push(command);
+    /// Tells the thread of a bench, once.
+    fn tell(&mut self, flags: StopFlags) {
+        if !self.told.as_ref().is_some_and(|t| Arc::ptr_eq(t, &flags.0)) {
+            self.told = Some(Arc::clone(&flags.0));
+            // The thread lives as long as the program.
+            let _ = self.benches.send(flags);
         }
     }
+}
 
-    fn tune(&mut self, wish: Wish) {
-        let Some((panel, worker)) = &mut self.tuning else {
-            return;
-        };
-        match wish {
-            Wish::Judge => worker.ask(*panel.asked()),
-            Wish::Apply { insist } => {
-                let Some(proposal) = panel.proposal() else {
-                    return;
-                };
-                let sent = proposal
-                    .decide(panel.applied(), insist)
-                    .and_then(|update| self.updates.send(update).map_err(|_| Refused::Busy));
-                panel.tell(sent.as_ref().err().map(ToString::to_string));
-                if let Err(Refused::Verdict(verdict)) = sent {
-                    self.send(Command::NoteRefusal(verdict));
-                }
-            }
-        }
-    }
-
-    fn execute(&mut self, ctx: &egui::Context, command: UiCommand) {
-        if let Some(request) = command.request() {
-            self.send(Command::Request(request));
-        }
-        match command {
-            UiCommand::Pause => {
-                let now = self.ingest.live().data.history.newest_s();
-                self.plots.toggle_pause(now);
-            }
-            UiCommand::Theme => {
-                let dark = ctx.theme() == egui::Theme::Dark;
-                ctx.set_theme(if dark {
-                    ThemePreference::Light
-                } else {
-                    ThemePreference::Dark
-                });
-            }
-            UiCommand::Arm | UiCommand::Run | UiCommand::Stop | UiCommand::Acknowledge => {}
-        }
-    }
+struct Window {
+    workstation: Workstation,
+    title: String,
+    ending: Ending,
 }
 
 impl eframe::App for Window {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
-        let ctx = ui.ctx().clone();
-        let mut todo: Vec<UiCommand> = UiCommand::ALL
-            .into_iter()
-            .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
-            .collect();
-        let mut changes = Vec::new();
-        let mut wishes = Vec::new();
-        {
-            let live = self.ingest.live();
-            let view = status::View {
-                state: live.latest.state,
-                ended: self.thread.as_ref().is_none_or(JoinHandle::is_finished),
-                timing: &self.timing,
-                rt: &self.rt,
-                period_nanos: self.period_nanos,
-                paused: self.plots.is_paused(),
-            };
-            Panel::top("status").show(ui, |ui| {
-                ui.add_space(6.0);
-                todo.extend(status::show(ui, &view));
-                ui.add_space(6.0);
-            });
-            if let Some(event) = &live.trip {
-                Panel::top("trip").show(ui, |ui| trip::show(ui, event, &self.layout));
-            }
-            Panel::bottom("events")
-                .resizable(true)
-                .default_size(130.0)
-                .show(ui, |ui| {
-                    ui.add_space(4.0);
-                    events::show(ui, live.data.events.iter());
-                });
-            Panel::left("parameters")
-                .resizable(false)
-                .exact_size(if self.tuning.is_some() { 350.0 } else { 290.0 })
-                .show(ui, |ui| {
-                    ui.add_space(6.0);
-                    ui.heading(&self.title);
-                    ui.label(format!("Rig: {}", self.rig));
-                    ui.separator();
-                    let direct = |p: &rt_core::param::ParamSpec| p.applies == Applies::Directly;
-                    if self.tuning.is_none() || self.params.specs().iter().any(direct) {
-                        changes = self.controls.show(ui, self.params.specs(), &live.applied);
-                    }
-                    if let Some((panel, worker)) = &mut self.tuning {
-                        if let Some(proposal) = worker.newest() {
-                            panel.take(proposal);
-                        }
-                        if panel.follow(&live.applied) {
-                            worker.ask(*panel.asked());
-                        }
-                        wishes = panel.show(ui);
-                    }
-                });
-            egui::CentralPanel::default().show(ui, |ui| {
-                self.plots
-                    .show(ui, &live.data.channels, &live.data.history, &live.latest);
-            });
+        self.workstation.show(ui);
+        if let Some(flags) = self.workstation.stop_flags() {
+            self.ending.tell(flags);
         }
-        for (index, value) in changes {
-            self.send(Command::SetParam { index, value });
-        }
-        for wish in wishes {
-            self.tune(wish);
-        }
-        self.updates.free_used();
-        for command in todo {
-            self.execute(&ctx, command);
+        let title = self.workstation.title();
+        if title != self.title {
+            ui.ctx()
+                .send_viewport_cmd(egui::ViewportCommand::Title(title.clone()));
+            self.title = title;
         }
     }
-}
 
-impl Drop for Window {
-    /// Closing the window stops the bench in a controlled way and waits for it.
-    fn drop(&mut self) {
-        self.send(Command::Quit);
-        self.commands = None;
-        if let Some(thread) = self.thread.take() {
-            // A loop that has panicked has nothing left to wait for.
-            let _ = thread.join();
-        }
+    fn on_exit(&mut self) {
+        self.workstation.save();
     }
 }

@@ -116,6 +116,21 @@ impl From<&LimitSpec> for Limit {
     }
 }
 
+/// A limit in force, by the column that it watches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ActiveLimit {
+    /// The column.
+    pub column: usize,
+    /// Lowest allowed value.
+    pub low: f64,
+    /// Highest allowed value.
+    pub high: f64,
+    /// For how many cycles in a row it must be broken.
+    pub for_cycles: u32,
+    /// What is done then.
+    pub action: Action,
+}
+
 /// What a person can ask of the guard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
@@ -156,11 +171,7 @@ impl std::fmt::Display for Refusal {
 }
 
 struct BoundLimit {
-    column: usize,
-    low: f64,
-    high: f64,
-    for_cycles: u32,
-    action: Action,
+    limit: ActiveLimit,
     broken_cycles: u32,
 }
 
@@ -235,11 +246,13 @@ impl Guard {
             .chain(session)
             .map(|l| {
                 Ok(BoundLimit {
-                    column: layout.column(&l.channel)?,
-                    low: l.low,
-                    high: l.high,
-                    for_cycles: l.for_cycles,
-                    action: l.action,
+                    limit: ActiveLimit {
+                        column: layout.column(&l.channel)?,
+                        low: l.low,
+                        high: l.high,
+                        for_cycles: l.for_cycles,
+                        action: l.action,
+                    },
                     broken_cycles: 0,
                 })
             })
@@ -289,6 +302,11 @@ impl Guard {
             trip_action: Action::PowerOff,
             at_rest: true,
         })
+    }
+
+    /// All limits in force.
+    pub fn limits(&self) -> impl Iterator<Item = ActiveLimit> + '_ {
+        self.limits.iter().map(|bound| bound.limit)
     }
 
     /// The state now.
@@ -395,16 +413,17 @@ impl Guard {
         mut warnings: impl FnMut(Fault),
     ) -> Option<Fault> {
         let mut worst: Option<(Action, Fault)> = None;
-        for l in &mut self.limits {
+        for bound in &mut self.limits {
+            let l = bound.limit;
             let measured = frame.values[l.column];
             // Computed columns hold no number while the bench does not run: nothing to limit then.
             let unknown = measured.is_nan() && self.state != State::Running;
             if unknown || (l.low..=l.high).contains(&measured) {
-                l.broken_cycles = 0;
+                bound.broken_cycles = 0;
                 continue;
             }
-            l.broken_cycles = l.broken_cycles.saturating_add(1);
-            if l.broken_cycles < l.for_cycles {
+            bound.broken_cycles = bound.broken_cycles.saturating_add(1);
+            if bound.broken_cycles < l.for_cycles {
                 continue;
             }
             let fault = Fault::Limit {
@@ -415,7 +434,7 @@ impl Guard {
                 action: l.action,
             };
             if l.action == Action::Warn {
-                if l.broken_cycles == l.for_cycles {
+                if bound.broken_cycles == l.for_cycles {
                     warnings(fault);
                 }
             } else if worst.is_none_or(|(action, _)| l.action > action) {

@@ -9,7 +9,7 @@ use crate::guard::{Refusal, Request, State};
 use crate::timing::Timing;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What can be asked of a running loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,6 +221,11 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
 
 impl LoopSide {
     pub fn publish(&mut self, frame: &Frame) {
+        if let Some(ring) = &self.record {
+            let fill = (ring.buffer().capacity() - ring.slots()) as u64;
+            self.timing.record_fill.store(fill, Ordering::Relaxed);
+            self.timing.record_fill_max.fetch_max(fill, Ordering::Relaxed);
+        }
         for (ring, drops) in [
             (&mut self.record, &self.timing.record_drops),
             (&mut self.display, &self.timing.display_drops),

@@ -3,7 +3,7 @@
 use crate::bench::{Adoption, Bench, Notice, Progress, StepFault, Update};
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError, Role};
 use crate::fault::{Action, Fault};
-use crate::guard::{Guard, Limit, Refusal, Request, State};
+use crate::guard::{ActiveLimit, Guard, Limit, Refusal, Request, State};
 use crate::link::{self, Command, Event, EventKind, LoopSide, RingSizes, StopCause, UserSide};
 use crate::no_alloc;
 use crate::pacing::{Clock, NANOS_PER_SECOND, Pacer, Tick};
@@ -104,6 +104,11 @@ impl<C: Clock> RtLoop<C> {
         Ok((own, user, layout))
     }
 
+    /// All limits in force, those of bench, rig and session together.
+    pub fn limits(&self) -> Vec<ActiveLimit> {
+        self.guard.limits().collect()
+    }
+
     /// Waits for the next tick and does its work. `false` once the loop has come to its end.
     pub fn cycle(&mut self) -> bool {
         let tick = self.pacer.wait(&mut self.clock);
@@ -131,7 +136,10 @@ impl<C: Clock> RtLoop<C> {
         self.serve_update();
         self.advance_params();
 
+        let begin = self.clock.now();
         let exchanged = self.rig.exchange(&mut self.frame);
+        let mut stage = self.clock.now();
+        self.side.timing.exchange.add(stage.saturating_sub(begin));
         let mut fault = match exchanged {
             Err(e) => {
                 self.guard.forget_inputs(&mut self.frame);
@@ -151,6 +159,8 @@ impl<C: Clock> RtLoop<C> {
                 Ok(Progress::Finished) => finished = Some(StopCause::Finished),
                 Err(e) => fault = Some(Fault::Step(e)),
             }
+            let begin = std::mem::replace(&mut stage, self.clock.now());
+            self.side.timing.step.add(stage.saturating_sub(begin));
             self.tell_notice();
             if let (None, Some(column)) = (fault, self.guard.find_bad_command(&self.frame)) {
                 fault = Some(Fault::Step(StepFault::NotFinite { column }));
@@ -192,6 +202,8 @@ impl<C: Clock> RtLoop<C> {
         }
         self.write_loop_columns(tick);
         self.side.publish(&self.frame);
+        let publish = self.clock.now().saturating_sub(stage);
+        self.side.timing.publish.add(publish);
         !(self.quitting && safe_is_sent && self.guard.is_safe_to_leave())
     }
 

@@ -100,6 +100,12 @@ pub struct Timing {
     pub wake: Histogram,
     /// Execution time of a whole cycle.
     pub exec: Histogram,
+    /// Of that: the exchange with the rig.
+    pub exchange: Histogram,
+    /// Of that: the step of the bench, while it runs.
+    pub step: Histogram,
+    /// Of that: the guard, and frame and events on their way to the rings.
+    pub publish: Histogram,
     /// Cycles done.
     pub cycles: AtomicU64,
     /// Cycles that ended after their successor's deadline.
@@ -112,6 +118,10 @@ pub struct Timing {
     pub display_drops: AtomicU64,
     /// Events that the event ring had no room for.
     pub event_drops: AtomicU64,
+    /// Frames that waited in the recorder's ring in the latest cycle.
+    pub record_fill: AtomicU64,
+    /// The most frames that ever waited there.
+    pub record_fill_max: AtomicU64,
 }
 
 impl Timing {

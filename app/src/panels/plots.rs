@@ -6,7 +6,6 @@ use crate::units::{Shown, fixed_width, shown};
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 use egui_plot::{GridMark, Line, Plot, PlotBounds, PlotPoints};
 use crate::data::Channel;
-use rt_core::channel::Frame;
 
 /// Seconds of the past that can be chosen, and how far apart the marks of the time axis then are.
 const WINDOWS_S: [(f64, f64); 4] = [(2.0, 0.2), (10.0, 1.0), (30.0, 5.0), (120.0, 20.0)];
@@ -15,6 +14,7 @@ const PLOT_HEIGHT: f32 = 150.0;
 const GUTTER: f32 = 64.0;
 
 /// What the plots show, kept between frames.
+#[derive(serde::Serialize, serde::Deserialize)]
 pub struct Plots {
     window_s: f64,
     mark_s: f64,
@@ -48,11 +48,11 @@ impl Plots {
     pub fn show(
         &mut self,
         ui: &mut Ui,
-        channels: &[Channel],
-        history: &History,
-        latest: &Frame,
+        view: &crate::view::View<'_>,
+        _asks: &mut Vec<crate::view::Ask>,
     ) {
-        let Some(now_s) = self.paused_at_s.or(history.newest_s()) else {
+        let (channels, history) = (&view.data.channels, &view.data.history);
+        let Some(now_s) = Some(view.now_s).filter(|_| !history.is_empty()) else {
             ui.centered_and_justified(|ui| ui.label("Waiting for the first sample of the loop."));
             return;
         };
@@ -81,7 +81,7 @@ impl Plots {
                     ui.columns(columns, |cells| {
                         for (i, (cell, spec)) in cells.iter_mut().zip(pair).enumerate() {
                             let column = row * columns + i;
-                            self.one(cell, spec, column, history, latest.values[column], now_s);
+                            self.one(cell, spec, column, history, history.value_at(column, now_s).unwrap_or(f64::NAN), now_s);
                         }
                     });
                 }
@@ -97,7 +97,7 @@ impl Plots {
         latest: f64,
         now_s: f64,
     ) {
-        let unit = shown(spec.unit);
+        let unit = shown(&spec.unit);
         let from_s = now_s - self.window_s;
         let mark_s = self.mark_s;
         let points = (ui.available_width() as usize * 3).clamp(200, 3200);

@@ -1,14 +1,19 @@
-//! The bar at the top: state, what can be done now, and how well the loop keeps time.
+//! The bar at the top: state, what can be done now, recording, and how well the loop keeps time.
 
 use crate::command::UiCommand;
+use crate::ingest::is_recording;
+use crate::panels::timing;
 use crate::theme;
+use crate::units::{bytes, clock};
+use crate::workspace::PanelKind;
 use eframe::egui::{self, Button, Color32, CornerRadius, RichText, Ui};
 use rt_core::guard::State;
+use rt_core::record::setup::RecorderStatus;
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::Timing;
 
 /// What the bar shows.
-pub struct View<'a> {
+pub struct Bar<'a> {
     /// State of the bench.
     pub state: State,
     /// Whether the loop's thread has ended.
@@ -19,38 +24,46 @@ pub struct View<'a> {
     pub rt: &'a RtStatus,
     /// Its period, in nanoseconds.
     pub period_nanos: u64,
-    /// Whether the plots are paused.
+    /// Whether the picture is held.
     pub paused: bool,
+    /// Whether a recording is played back.
+    pub is_replay: bool,
+    /// What the recorder does.
+    pub recorder: Option<&'a RecorderStatus>,
 }
 
+/// Height of the buttons.
+const HEIGHT: f32 = 40.0;
+
 /// Draws the bar; returns the command that was clicked.
-pub fn show(ui: &mut Ui, view: &View<'_>) -> Option<UiCommand> {
+pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
     let mut clicked = None;
     ui.horizontal(|ui| {
-        state_badge(ui, view);
+        state_badge(ui, bar);
         for command in [
             UiCommand::Arm,
             UiCommand::Run,
             UiCommand::Stop,
             UiCommand::Acknowledge,
         ] {
-            let available = !view.ended && command.is_available(view.state);
+            let available = !bar.ended && command.is_available(bar.state, bar.is_replay);
             if button(ui, command, available).clicked() {
                 clicked = Some(command);
             }
         }
+        clicked = clicked.or(record_button(ui, bar));
         ui.separator();
-        quality(ui, view);
+        quality(ui, bar);
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
-            for command in [UiCommand::Theme, UiCommand::Pause] {
-                let label = if command == UiCommand::Pause && view.paused {
-                    "Resume plots"
-                } else {
-                    command.text()
-                };
-                if with_tooltip(ui.button(label), ui, command).clicked() {
-                    clicked = Some(command);
-                }
+            clicked = clicked.or(menu(ui, bar));
+            let pause = if bar.paused {
+                "▶ Resume plots"
+            } else {
+                "⏸ Pause plots"
+            };
+            let pause = Button::new(pause).min_size(egui::vec2(136.0, HEIGHT));
+            if with_tooltip(ui.add(pause), ui, UiCommand::Pause).clicked() {
+                clicked = Some(UiCommand::Pause);
             }
         });
     });
@@ -58,17 +71,17 @@ pub fn show(ui: &mut Ui, view: &View<'_>) -> Option<UiCommand> {
 }
 
 /// Name, colour and shape of the state, always at the same size.
-fn state_badge(ui: &mut Ui, view: &View<'_>) {
-    let (name, color) = if view.ended {
+fn state_badge(ui: &mut Ui, bar: &Bar<'_>) {
+    let (name, color) = if bar.ended {
         ("Ended", Color32::DARK_GRAY)
     } else {
-        (view.state.name(), theme::state_color(view.state))
+        (bar.state.name(), theme::state_color(bar.state))
     };
-    let (rect, response) = ui.allocate_exact_size(egui::vec2(150.0, 40.0), egui::Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(egui::vec2(144.0, HEIGHT), egui::Sense::hover());
     let painter = ui.painter();
     painter.rect_filled(rect, CornerRadius::same(6), color);
     let shape_at = rect.left_center() + egui::vec2(22.0, 0.0);
-    theme::paint_state_shape(painter, view.state, shape_at, 9.0, Color32::WHITE);
+    theme::paint_state_shape(painter, bar.state, shape_at, 9.0, Color32::WHITE);
     let text_at = rect.left_center() + egui::vec2(42.0, 0.0);
     painter.text(
         text_at,
@@ -77,6 +90,9 @@ fn state_badge(ui: &mut Ui, view: &View<'_>) {
         egui::FontId::proportional(20.0),
         Color32::WHITE,
     );
+    response.widget_info(|| {
+        egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("State: {name}"))
+    });
     response.on_hover_text("State of the bench: Idle, Ready, Armed, Running, Stopping or Tripped.");
 }
 
@@ -86,8 +102,8 @@ fn button(ui: &mut Ui, command: UiCommand, available: bool) -> egui::Response {
     if is_stop {
         text = text.strong().color(Color32::WHITE);
     }
-    let mut button =
-        Button::new(text).min_size(egui::vec2(if is_stop { 120.0 } else { 76.0 }, 40.0));
+    let width = if is_stop { 116.0 } else { 64.0 };
+    let mut button = Button::new(text).min_size(egui::vec2(width, HEIGHT));
     if is_stop {
         button = button
             .fill(theme::DANGER)
@@ -97,48 +113,147 @@ fn button(ui: &mut Ui, command: UiCommand, available: bool) -> egui::Response {
     with_tooltip(response, ui, command)
 }
 
+/// A button with the key of its command in the tooltip.
 fn with_tooltip(response: egui::Response, ui: &Ui, command: UiCommand) -> egui::Response {
     let key = ui.ctx().format_shortcut(&command.shortcut());
     let text = format!("{} [{key}]", command.tooltip());
     response.on_hover_text(&text).on_disabled_hover_text(text)
 }
 
+/// Says what the recorder does, in the same width whatever it is.
+fn record_button(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
+    let status = bar.recorder?;
+    let recording = is_recording(status.phase);
+    let seconds = status.frames as f64 * bar.period_nanos as f64 * 1e-9;
+    let text = if recording {
+        format!("■ {} {}", clock(seconds), bytes(status.bytes))
+    } else {
+        "● Record".to_owned()
+    };
+    let text = RichText::new(text).size(15.0);
+    let button = if recording {
+        Button::new(text.color(Color32::WHITE).strong()).fill(theme::DANGER)
+    } else {
+        Button::new(text)
+    };
+    let label = if recording { "End recording" } else { "Record" };
+    let response = ui.add_enabled(!bar.ended, button.min_size(egui::vec2(140.0, HEIGHT)));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, label));
+    let clicked = with_tooltip(response, ui, UiCommand::Record).clicked();
+    clicked.then_some(UiCommand::Record)
+}
+
 /// Period, worst wake-up, overruns, rights: the numbers keep their width.
-fn quality(ui: &mut Ui, view: &View<'_>) {
+fn quality(ui: &mut Ui, bar: &Bar<'_>) {
     let dark = ui.visuals().dark_mode;
     let micros = |nanos: u64| nanos as f64 * 1e-3;
-    let wake = &view.timing.wake;
-    let overruns = Timing::read(&view.timing.overruns);
+    let wake = &bar.timing.wake;
+    let overruns = Timing::read(&bar.timing.overruns);
     ui.vertical(|ui| {
         ui.spacing_mut().item_spacing.y = 1.0;
-        ui.label(
-            RichText::new(format!(
-                "{:.1} ms   wake-up p99 {:>5.0} µs  worst {:>6.0} µs",
-                micros(view.period_nanos) * 1e-3,
-                micros(wake.percentile(0.99)),
-                micros(wake.max()),
-            ))
-            .monospace()
-            .size(13.0),
-        )
-        .on_hover_text("Period of the loop; how late its thread wakes up: 99 % of all cycles, and the worst one.");
+        let text = format!(
+            "{:.1} ms  late p99 {:>5.0} µs, worst {:>6.0} µs",
+            micros(bar.period_nanos) * 1e-3,
+            micros(wake.percentile(0.99)),
+            micros(wake.max()),
+        );
+        ui.label(RichText::new(text).monospace().size(13.0)).on_hover_text(format!(
+            "Period of the loop, and how late its thread wakes up: 99 % of all cycles, and the worst one ({}).",
+            timing::quality(micros(wake.max()))
+        ));
         ui.horizontal(|ui| {
-            let color = if overruns == 0 { theme::good(dark) } else { theme::warning(dark) };
-            ui.label(RichText::new(format!("overruns {overruns:>5}")).monospace().size(13.0).color(color))
-                .on_hover_text("Cycles that were not done when the next one was due. The next tick is then skipped.");
-            let (text, color) = if view.rt.is_real_time() {
-                ("real-time rights: yes", theme::good(dark))
+            let color = if overruns == 0 {
+                theme::good(dark)
             } else {
-                ("real-time rights: NO", theme::warning(dark))
+                theme::warning(dark)
             };
-            let hover = if view.rt.missing.is_empty() {
+            let text = format!("missed {overruns:>5}");
+            ui.label(RichText::new(text).monospace().size(13.0).color(color))
+                .on_hover_text("Cycles that were not done when the next one was due. The next tick is then skipped.");
+            let (text, color) = if bar.rt.is_real_time() {
+                ("✔ real time", theme::good(dark))
+            } else {
+                ("✘ no real-time rights", theme::warning(dark))
+            };
+            let missing = bar.rt.missing.len();
+            let text = match missing {
+                0 => text.to_owned(),
+                1 => format!("{text}, 1 note"),
+                n => format!("{text}, {n} notes"),
+            };
+            let hover = if missing == 0 {
                 "SCHED_FIFO, locked memory, performance governor and a PREEMPT_RT kernel: all there.".to_owned()
             } else {
-                format!("What is missing, and how to get it:\n\n• {}", view.rt.missing.join("\n\n• "))
+                format!("What is missing, and how to get it:\n\n• {}", bar.rt.missing.join("\n\n• "))
             };
-            let missing = view.rt.missing.len();
-            let text = if missing == 0 { text.to_owned() } else { format!("{text}  ({missing} note{})", if missing == 1 { "" } else { "s" }) };
             ui.label(RichText::new(text).size(13.0).color(color)).on_hover_text(hover);
         });
     });
+}
+
+/// All commands by topic.
+fn menu(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
+    let mut clicked = None;
+    let topics: [(&str, &[UiCommand]); 4] = [
+        (
+            "File",
+            &[
+                UiCommand::OpenSession,
+                UiCommand::OpenRecording,
+                UiCommand::CloseRecording,
+                UiCommand::Settings,
+                UiCommand::Quit,
+            ],
+        ),
+        (
+            "Test",
+            &[
+                UiCommand::Record,
+                UiCommand::Capture,
+                UiCommand::Mark,
+                UiCommand::Undo,
+                UiCommand::Redo,
+            ],
+        ),
+        (
+            "View",
+            &[
+                UiCommand::Theme,
+                UiCommand::Larger,
+                UiCommand::Smaller,
+                UiCommand::SaveLayout,
+                UiCommand::NextLayout,
+                UiCommand::ResetLayout,
+            ],
+        ),
+        ("Help", &[UiCommand::Palette, UiCommand::Guide]),
+    ];
+    let entry = |ui: &mut Ui, command: UiCommand, clicked: &mut Option<UiCommand>| {
+        let key = ui.ctx().format_shortcut(&command.shortcut());
+        let button = Button::new(command.text()).shortcut_text(key);
+        let available = command.is_available(bar.state, bar.is_replay);
+        if ui
+            .add_enabled(available, button)
+            .on_hover_text(command.tooltip())
+            .clicked()
+        {
+            *clicked = Some(command);
+        }
+    };
+    let button = Button::new(RichText::new("☰ Menu").size(15.0)).min_size(egui::vec2(88.0, HEIGHT));
+    egui::containers::menu::MenuButton::from_button(button).ui(ui, |ui| {
+        for (topic, commands) in topics {
+            ui.menu_button(topic, |ui| {
+                for command in commands {
+                    entry(ui, *command, &mut clicked);
+                }
+            });
+        }
+        ui.menu_button("Panels", |ui| {
+            for kind in PanelKind::ALL {
+                entry(ui, UiCommand::Show(kind), &mut clicked);
+            }
+        });
+    });
+    clicked
 }

@@ -15,6 +15,7 @@ use rt_core::guard::State;
 use rt_core::param::{Applies, ParamSet, ParamSpec, Scale};
 
 /// What the panel asks of the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wish {
     /// Say what the parameters asked for would do.
     Judge,
@@ -119,9 +120,32 @@ impl TuningPanel {
                 wishes.push(Wish::Judge);
             }
         });
-        if self.apply_when_judged && self.is_judged() {
-            self.apply_when_judged = false;
-            wishes.push(Wish::Apply { insist: false });
+        wishes
+    }
+
+    /// Undo, redo and A/B are applied as soon as they are judged, whether the panel is on the screen or not.
+    pub fn apply_if_waiting(&mut self) -> Option<Wish> {
+        let is_due = self.apply_when_judged && self.is_judged();
+        self.apply_when_judged &= !is_due;
+        is_due.then_some(Wish::Apply { insist: false })
+    }
+
+    /// Asks for the tuning before the last change.
+    pub fn undo(&mut self) -> Vec<Wish> {
+        let before = self.history.before().cloned();
+        self.ask_for(before)
+    }
+
+    /// Asks for what was undone.
+    pub fn redo(&mut self) -> Vec<Wish> {
+        let after = self.history.after().cloned();
+        self.ask_for(after)
+    }
+
+    fn ask_for(&mut self, tuning: Option<Tuning>) -> Vec<Wish> {
+        let mut wishes = Vec::new();
+        if let Some(tuning) = tuning {
+            self.use_tuning(&tuning, &mut wishes);
         }
         wishes
     }

@@ -15,7 +15,7 @@ use crate::file::FieldError;
 use crate::record::disk::{self, Disk, Sink};
 use crate::record::error::RecordError;
 use crate::record::event::{EventRecord, FieldValue};
-use crate::record::header::{SessionEnd, TextMap};
+use crate::record::header::{SessionEnd, SessionHeader, TextMap};
 use crate::record::name::{self, Moment};
 use crate::record::schema::RecordedFrame;
 use crate::record::setup::{Phase, RecorderSetup, RecorderStatus};
@@ -140,6 +140,18 @@ impl Engine {
         if self.phase != Phase::Waiting {
             self.phase = Phase::Idle;
         }
+    }
+
+    /// What the next recording will say about itself; no effect on one that is being written. Channels
+    /// and period stay those of the setup.
+    pub fn describe(&mut self, header: SessionHeader) {
+        let SessionHeader {
+            channels,
+            period_nanos,
+            ..
+        } = std::mem::replace(&mut self.setup.header, header);
+        self.setup.header.channels = channels;
+        self.setup.header.period_nanos = period_nanos;
     }
 
     /// What the end of the recording will say about the result.

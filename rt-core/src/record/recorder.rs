@@ -4,7 +4,7 @@ use crate::channel::Frame;
 use crate::record::engine::Engine;
 use crate::record::error::RecordError;
 use crate::record::event::EventRecord;
-use crate::record::header::TextMap;
+use crate::record::header::{SessionHeader, TextMap};
 use crate::record::setup::RecorderStatus;
 use rtrb::Consumer;
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ enum Request {
     Start,
     Stop(String),
     Trigger(String),
+    Describe(Box<SessionHeader>),
     Result(TextMap),
     Event(EventRecord),
     Finish(String),
@@ -104,6 +105,11 @@ impl Recorder {
     /// A trigger by hand or from a script.
     pub fn trigger(&self, reason: &str) {
         self.ask(Request::Trigger(reason.to_owned()));
+    }
+
+    /// What the next recording will say about itself, see [`Engine::describe`].
+    pub fn describe(&self, header: SessionHeader) {
+        self.ask(Request::Describe(Box::new(header)));
     }
 
     /// What the end of the recording will say about the result.
@@ -207,6 +213,7 @@ impl<D: FnMut() -> u64> Worker<D> {
                 self.engine.stop(&reason);
             }
             Request::Trigger(reason) => self.engine.trigger(&reason),
+            Request::Describe(header) => self.engine.describe(*header),
             Request::Result(result) => self.engine.set_result(result),
             Request::Event(event) => self.engine.event(event),
             // Ends the loop before it comes here.

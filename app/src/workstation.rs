@@ -1,0 +1,233 @@
+//! The workstation: everything that the window shows and does, apart from the window system itself, so that tests can
+//! drive it without one.
+
+mod act;
+mod background;
+mod replay;
+mod show;
+
+use crate::bench_run::{BenchRun, Starting};
+use crate::export::Exports;
+use crate::file_dialog::FileDialog;
+use crate::guide::Guide;
+use crate::home;
+use crate::palette::Palette;
+use crate::panels::parameters::Controls;
+use crate::panels::recordings::RecordingsPanel;
+use crate::panels::tuning::TuningPanel;
+use crate::recorded::Loading;
+use crate::recording_list::RecordingList;
+use crate::session::LoadedSession;
+use crate::settings::{Settings, SettingsFile};
+use crate::theme;
+use crate::tuning_history::Presets;
+use crate::workspace::Workspace;
+use act::{Prompt, Purpose};
+use replay::Replay;
+use eframe::egui::{self, ThemePreference};
+use rt_core::guard::State;
+use rt_core::param::ParamSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// How often the picture is drawn anew while something moves, and while nothing does.
+const MOVING: Duration = Duration::from_millis(33);
+const RESTING: Duration = Duration::from_millis(250);
+/// For how long a message stays.
+const MESSAGE: Duration = Duration::from_secs(12);
+/// How often the free space of the disk is looked at.
+const DISK_PAUSE: Duration = Duration::from_secs(5);
+
+/// The bench in the window.
+enum Slot {
+    /// It is being prepared.
+    Starting(Starting),
+    /// It is there.
+    Active(Box<Active>),
+    /// It could not be started.
+    Failed {
+        /// What the session is called.
+        title: String,
+        /// Why not.
+        problem: String,
+    },
+}
+
+/// A running bench with the panels that belong to it.
+struct Active {
+    run: BenchRun,
+    controls: Controls,
+    tuning: Option<TuningPanel>,
+    changes_seen: usize,
+}
+
+/// See the module's text.
+pub struct Workstation {
+    ctx: egui::Context,
+    settings: Settings,
+    file: SettingsFile,
+    slot: Slot,
+    replay: Option<Replay>,
+    loading: Option<Loading>,
+    /// When the picture was drawn last.
+    drawn: Instant,
+    workspace: Workspace,
+    paused_at_s: Option<f64>,
+    recordings: RecordingsPanel,
+    list: RecordingList,
+    /// Recordings that were finished when the list was read last.
+    finished_seen: usize,
+    free_bytes: Option<u64>,
+    disk_seen: Option<Instant>,
+    palette: Palette,
+    guide: Guide,
+    prompt: Option<Prompt>,
+    dialog: Option<(FileDialog, Purpose)>,
+    screenshot: Option<(String, egui::Rect)>,
+    exports: Exports,
+    settings_open: bool,
+    message: Option<(String, Instant)>,
+    /// What is waiting until the bench has stopped.
+    next_session: Option<LoadedSession>,
+}
+
+impl Workstation {
+    /// Opens a session; the bench is prepared in the background.
+    pub fn new(ctx: &egui::Context, settings_path: PathBuf, session: LoadedSession) -> Self {
+        let (file, settings, notice) = SettingsFile::load(settings_path);
+        theme::apply(ctx);
+        set_theme(ctx, settings.dark);
+        ctx.set_zoom_factor(settings.scale);
+        let bench = session.session.bench.spec().id;
+        let (workspace, layout_notice) = Workspace::load(bench, settings.layouts.get(bench));
+        let mut own = Self {
+            ctx: ctx.clone(),
+            slot: Slot::Failed {
+                title: session.session.title.clone(),
+                problem: String::new(),
+            },
+            replay: None,
+            loading: None,
+            drawn: Instant::now(),
+            workspace,
+            paused_at_s: None,
+            recordings: RecordingsPanel::default(),
+            list: RecordingList::new(settings.recordings.clone()),
+            finished_seen: 0,
+            free_bytes: None,
+            disk_seen: None,
+            palette: Palette::default(),
+            guide: Guide::new(!settings.guide_seen),
+            prompt: None,
+            dialog: None,
+            screenshot: None,
+            exports: Exports::default(),
+            settings_open: false,
+            message: None,
+            next_session: None,
+            settings,
+            file,
+        };
+        own.recordings.remarks.operator =
+            Some(own.settings.operator.clone()).filter(|o| !o.is_empty());
+        own.start(session);
+        own.list.refresh(own.waker());
+        for notice in [notice, layout_notice].into_iter().flatten() {
+            own.tell(notice);
+        }
+        own
+    }
+
+    /// A function that has the picture drawn anew, soon.
+    fn waker(&self) -> impl Fn() + Clone + Send + Sync + 'static {
+        let ctx = self.ctx.clone();
+        move || ctx.request_repaint()
+    }
+
+    /// Prepares a session in place of the bench that was there.
+    fn start(&mut self, session: LoadedSession) {
+        let ctx = self.ctx.clone();
+        let wake = move |state: State| {
+            let is_moving = !matches!(state, State::Idle | State::Ready);
+            ctx.request_repaint_after(if is_moving { MOVING } else { RESTING });
+        };
+        let title = session.session.title.clone();
+        self.slot = match Starting::begin(session, &self.settings, wake) {
+            Ok(starting) => Slot::Starting(starting),
+            Err(problem) => Slot::Failed { title, problem },
+        };
+    }
+
+    /// A sentence for the technician.
+    fn tell(&mut self, sentence: impl Into<String>) {
+        self.message = Some((sentence.into(), Instant::now()));
+        self.ctx.request_repaint_after(MESSAGE);
+    }
+
+    /// State of the bench.
+    pub fn state(&self) -> State {
+        match &self.slot {
+            Slot::Active(active) => active.run.live().map_or(State::Idle, |l| l.latest.state),
+            _ => State::Idle,
+        }
+    }
+
+    /// The running bench's means to be stopped from anywhere: its flag to quit, and the one that says it has
+    /// ended.
+    pub fn stop_flags(&self) -> Option<crate::window::StopFlags> {
+        match &self.slot {
+            Slot::Active(active) => Some((active.run.quit.clone(), active.run.ended.clone())),
+            _ => None,
+        }
+    }
+
+    /// What the window is called.
+    pub fn title(&self) -> String {
+        let session = match &self.slot {
+            Slot::Starting(starting) => &starting.title,
+            Slot::Active(active) => &active.run.loaded.session.title,
+            Slot::Failed { title, .. } => title,
+        };
+        format!("Pantobench – {session}")
+    }
+
+    /// Keeps settings and arrangement for the next start.
+    pub fn save(&mut self) {
+        if let Slot::Active(active) = &self.slot
+            && let Ok(text) = self.workspace.text()
+        {
+            let bench = active.run.bench.id.to_owned();
+            self.settings.layouts.entry(bench).or_default().current = Some(text);
+        }
+        self.settings.operator = self.recordings.remarks.operator.clone().unwrap_or_default();
+        if let Err(problem) = self.file.save(&self.settings) {
+            self.tell(problem);
+        }
+    }
+}
+
+fn set_theme(ctx: &egui::Context, dark: bool) {
+    ctx.set_theme(if dark {
+        ThemePreference::Dark
+    } else {
+        ThemePreference::Light
+    });
+}
+
+impl Active {
+    fn new(run: BenchRun) -> Self {
+        let params: ParamSet = run.params;
+        let start: Vec<f64> = (0..params.specs().len()).map(|i| params.get(i)).collect();
+        let tuning = run.tuning.as_ref().map(|worker| {
+            worker.ask(params);
+            let file = format!("presets-{}.ron", run.bench.id);
+            TuningPanel::new(params, Presets::load(home::config_dir().join(file)))
+        });
+        Self {
+            controls: Controls::new(&start),
+            tuning,
+            run,
+            changes_seen: 0,
+        }
+    }
+}

@@ -1,0 +1,371 @@
+//! What the workstation does when a command is given or a panel asks for something.
+
+use super::{Active, Slot, Workstation, set_theme};
+use crate::command::UiCommand;
+use crate::export::{Content, Table};
+use crate::file_dialog::{FileDialog, Question};
+use crate::ingest::is_recording;
+use crate::panels::tuning::Wish;
+use crate::recorded::Loading;
+use crate::session::LoadedSession;
+use crate::settings::SCALES;
+use crate::tuning::Refused;
+use crate::view::Ask;
+use eframe::egui;
+use rt_core::guard::State;
+use rt_core::link::Command;
+use std::path::{Path, PathBuf};
+
+/// What a file is chosen for.
+pub(super) enum Purpose {
+    /// A session to start.
+    OpenSession,
+    /// A recording to look at.
+    OpenRecording,
+    /// Where recordings go.
+    Recordings,
+    /// A file to write.
+    Write(Content),
+}
+
+/// A text that a person is asked for.
+pub(super) enum Prompt {
+    /// Text of a marker.
+    Mark(String),
+    /// Name of an arrangement.
+    Layout(String),
+}
+
+impl Workstation {
+    /// Does what a command says.
+    pub fn execute(&mut self, command: UiCommand) {
+        if let Some(request) = command.request() {
+            self.before_request(command);
+            self.send(Command::Request(request));
+            return;
+        }
+        match command {
+            UiCommand::Record => self.toggle_recording(),
+            UiCommand::Capture => {
+                let remarks = self.recordings.remarks.clone();
+                if let Slot::Active(active) = &self.slot
+                    && let Err(problem) = active.run.capture(&remarks)
+                {
+                    self.tell(problem);
+                }
+            }
+            UiCommand::Mark => self.prompt = Some(Prompt::Mark(String::new())),
+            UiCommand::Pause => self.toggle_pause(),
+            UiCommand::Undo | UiCommand::Redo => self.step_tuning(command == UiCommand::Undo),
+            UiCommand::OpenSession => self.ask_for_session(),
+            UiCommand::OpenRecording => {
+                let directory = self.settings.recordings.clone();
+                self.ask_for_file("Open recording", directory, &["mcap", "part"], Purpose::OpenRecording);
+            }
+            UiCommand::CloseRecording => {
+                self.replay = None;
+                self.loading = None;
+            }
+            UiCommand::PlayPause => self.play_pause(),
+            UiCommand::StepForward => self.step_replay(1),
+            UiCommand::StepBack => self.step_replay(-1),
+            UiCommand::Theme => {
+                self.settings.dark = !self.settings.dark;
+                set_theme(&self.ctx, self.settings.dark);
+            }
+            UiCommand::Larger => self.scale(1.1),
+            UiCommand::Smaller => self.scale(1.0 / 1.1),
+            UiCommand::SaveLayout => {
+                let name = self.workspace.name().unwrap_or_default().to_owned();
+                self.prompt = Some(Prompt::Layout(name));
+            }
+            UiCommand::ResetLayout => self.workspace.reset(),
+            UiCommand::NextLayout => self.next_layout(),
+            UiCommand::Palette => self.palette.toggle(),
+            UiCommand::Guide => self.guide.restart(),
+            UiCommand::Settings => self.settings_open = !self.settings_open,
+            UiCommand::Quit => self.ctx.send_viewport_cmd(egui::ViewportCommand::Close),
+            UiCommand::Show(kind) => self.workspace.bring_to_front(kind),
+            UiCommand::Arm | UiCommand::Run | UiCommand::Stop | UiCommand::Acknowledge => {}
+        }
+    }
+
+    /// Does what a panel asks for.
+    pub(super) fn serve(&mut self, ask: Ask) {
+        match ask {
+            Ask::Command(command) => self.execute(command),
+            Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
+            Ask::Tune(wish) => self.tune(wish),
+            Ask::Mark(text) => {
+                if let Slot::Active(active) = &mut self.slot {
+                    active.run.mark(&text);
+                }
+            }
+            Ask::ShowTime(t_s) => self.show_time(t_s),
+            Ask::ExportData {
+                channels,
+                from_s,
+                to_s,
+            } => {
+                let table = self.with_data(|data| Table::of(data, &channels, from_s, to_s));
+                if let Some(table) = table {
+                    self.ask_where("table", &["csv"], Content::Table(table));
+                }
+            }
+            Ask::ExportSvg { name, svg } => {
+                self.ask_where(&name, &["svg"], Content::Bytes(svg.into_bytes()));
+            }
+            Ask::ExportPng { name, rect } => {
+                self.screenshot = Some((name, rect));
+                let cmd = egui::ViewportCommand::Screenshot(egui::UserData::default());
+                self.ctx.send_viewport_cmd(cmd);
+            }
+            Ask::OpenRecording(path) => self.open_recording(path),
+            Ask::ExportRecording(path) => {
+                let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+                let stem = stem.into_owned();
+                self.ask_where(&stem, &["parquet", "csv", "mcap"], Content::Recording(path));
+            }
+            Ask::RefreshRecordings => self.list.refresh(self.waker()),
+            Ask::ChooseRecordings => {
+                let question = Question {
+                    title: "Where recordings go",
+                    is_save: false,
+                    is_directory: true,
+                    directory: self.settings.recordings.clone(),
+                    name: String::new(),
+                    endings: &[],
+                };
+                self.ask_file(question, Purpose::Recordings);
+            }
+            Ask::Tell(sentence) => self.tell(sentence),
+        }
+    }
+
+    fn send(&mut self, command: Command) {
+        let sent = match &mut self.slot {
+            Slot::Active(active) => active.run.send(command),
+            // Nothing moves yet, so there is nothing to be told.
+            _ => true,
+        };
+        if !sent {
+            self.tell("the loop does not take commands any more; close the window and look at the rig");
+        }
+    }
+
+    /// A run is recorded from before anything moves, if the settings say so.
+    fn before_request(&mut self, command: UiCommand) {
+        if command != UiCommand::Arm || !self.settings.record_every_run {
+            return;
+        }
+        let Slot::Active(active) = &self.slot else {
+            return;
+        };
+        let idle = active
+            .run
+            .recorder_status()
+            .is_some_and(|s| !is_recording(s.phase));
+        if idle && self.state() == State::Ready {
+            let remarks = self.recordings.remarks.clone();
+            if let Err(problem) = active.run.start_recording(&remarks, true) {
+                self.tell(format!("the run is not recorded: {problem}"));
+            }
+        }
+    }
+
+    fn toggle_recording(&mut self) {
+        let Slot::Active(active) = &self.slot else {
+            return;
+        };
+        let Some(status) = active.run.recorder_status() else {
+            return;
+        };
+        if is_recording(status.phase) {
+            active.run.stop_recording("ended by hand");
+            return;
+        }
+        let remarks = self.recordings.remarks.clone();
+        if let Err(problem) = active.run.start_recording(&remarks, false) {
+            self.tell(format!("nothing is recorded: {problem}"));
+        }
+    }
+
+    fn toggle_pause(&mut self) {
+        self.paused_at_s = match self.paused_at_s {
+            Some(_) => None,
+            None => self.with_data(|data| data.history.newest_s()).flatten(),
+        };
+    }
+
+    fn show_time(&mut self, t_s: f64) {
+        match &mut self.replay {
+            Some(replay) => replay.head.seek(t_s),
+            None => self.paused_at_s = Some(t_s),
+        }
+    }
+
+    fn scale(&mut self, factor: f32) {
+        let scale = self.settings.scale * factor;
+        self.settings.scale = scale.clamp(*SCALES.start(), *SCALES.end());
+        self.ctx.set_zoom_factor(self.settings.scale);
+    }
+
+    fn next_layout(&mut self) {
+        let Slot::Active(active) = &self.slot else {
+            return;
+        };
+        let named = self.settings.layouts.get(active.run.bench.id);
+        let named = named.map(|l| l.named.clone()).unwrap_or_default();
+        let now = self.workspace.name().map(str::to_owned);
+        let after = now.and_then(|now| named.range(now..).nth(1));
+        let Some((name, text)) = after.or(named.first_key_value()) else {
+            self.tell("no layout was saved yet: Save layout … (Ctrl+S) keeps this one under a name");
+            return;
+        };
+        let sentence = match self.workspace.use_named(name, text) {
+            Ok(()) => format!("layout '{name}'"),
+            Err(problem) => problem,
+        };
+        self.tell(sentence);
+    }
+
+    /// Keeps the arrangement under a name.
+    pub(super) fn save_layout(&mut self, name: &str) {
+        let Slot::Active(active) = &self.slot else {
+            return;
+        };
+        match self.workspace.text() {
+            Ok(text) => {
+                let layouts = self.settings.layouts.entry(active.run.bench.id.to_owned());
+                layouts.or_default().named.insert(name.to_owned(), text);
+                self.workspace.set_name(name);
+                self.save();
+                self.tell(format!("layout '{name}' is kept"));
+            }
+            Err(problem) => self.tell(format!("the layout cannot be kept: {problem}")),
+        }
+    }
+
+    fn tune(&mut self, wish: Wish) {
+        let Slot::Active(active) = &mut self.slot else {
+            return;
+        };
+        let Active { run, tuning, .. } = &mut **active;
+        let (Some(panel), Some(worker)) = (tuning, &run.tuning) else {
+            return;
+        };
+        match wish {
+            Wish::Judge => worker.ask(*panel.asked()),
+            Wish::Apply { insist } => {
+                let Some(proposal) = panel.proposal() else {
+                    return;
+                };
+                let sent = proposal
+                    .decide(panel.applied(), insist)
+                    .and_then(|update| run.updates.send(update).map_err(|_| Refused::Busy));
+                panel.tell(sent.as_ref().err().map(ToString::to_string));
+                if let Err(Refused::Verdict(verdict)) = sent {
+                    self.send(Command::NoteRefusal(verdict));
+                }
+            }
+        }
+    }
+
+    fn step_tuning(&mut self, back: bool) {
+        let Slot::Active(active) = &mut self.slot else {
+            return;
+        };
+        let mut wishes = Vec::new();
+        if let Some(panel) = &mut active.tuning {
+            wishes = if back { panel.undo() } else { panel.redo() };
+        }
+        for wish in wishes {
+            self.tune(wish);
+        }
+    }
+
+    fn ask_for_session(&mut self) {
+        let directory = match &self.slot {
+            Slot::Active(active) => active.run.loaded.base().to_owned(),
+            _ => PathBuf::from("sessions"),
+        };
+        self.ask_for_file("Open session", directory, &["ron"], Purpose::OpenSession);
+    }
+
+    fn ask_for_file(
+        &mut self,
+        title: &'static str,
+        directory: PathBuf,
+        endings: &'static [&'static str],
+        purpose: Purpose,
+    ) {
+        let question = Question {
+            title,
+            is_save: false,
+            is_directory: false,
+            directory,
+            name: String::new(),
+            endings,
+        };
+        self.ask_file(question, purpose);
+    }
+
+    pub(super) fn ask_where(
+        &mut self,
+        name: &str,
+        endings: &'static [&'static str],
+        content: Content,
+    ) {
+        let ending = endings.first().copied().unwrap_or_default();
+        let question = Question {
+            title: "Save as",
+            is_save: true,
+            is_directory: false,
+            directory: self.settings.recordings.clone(),
+            name: format!("{name}.{ending}"),
+            endings,
+        };
+        self.ask_file(question, Purpose::Write(content));
+    }
+
+    fn ask_file(&mut self, mut question: Question, purpose: Purpose) {
+        // A directory that is not there yet would send the dialog somewhere else.
+        if !question.directory.is_dir() {
+            let exists = question.directory.ancestors().find(|p| p.is_dir());
+            question.directory = exists.unwrap_or(Path::new("/")).to_owned();
+        }
+        let dialog = FileDialog::open(question, self.waker());
+        self.dialog = Some((dialog, purpose));
+    }
+
+    /// Starts another session file after the bench has stopped.
+    pub(super) fn open_session(&mut self, path: &Path) {
+        match LoadedSession::load(path) {
+            Ok(session) => {
+                self.replay = None;
+                self.paused_at_s = None;
+                self.next_session = Some(session);
+                self.ctx.request_repaint();
+            }
+            Err(problem) => self.tell(problem.to_string()),
+        }
+    }
+
+    /// Reads a recording; it is shown as soon as it is there.
+    pub fn open_recording(&mut self, path: PathBuf) {
+        let budget = self.settings.history_mb << 20;
+        match Loading::begin(path, budget, self.waker()) {
+            Ok(loading) => self.loading = Some(loading),
+            Err(problem) => self.tell(problem),
+        }
+    }
+
+    /// Calls a function with the data that is shown.
+    fn with_data<T>(&self, f: impl FnOnce(&crate::data::Data) -> T) -> Option<T> {
+        match (&self.replay, &self.slot) {
+            (Some(replay), _) => Some(f(&replay.recorded.data)),
+            (None, Slot::Active(active)) => active.run.live().map(|live| f(&live.data)),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,361 @@
+//! The picture: bars, panels, and what lies on top of them.
+
+use super::act::Prompt;
+use super::{Active, RESTING, Slot, Workstation};
+use crate::command::UiCommand;
+use crate::export::{self, Content};
+use crate::guide::Situation;
+use crate::ingest::is_recording;
+use crate::panels::parameters::Controls;
+use crate::panels::recordings::RecordingsPanel;
+use crate::panels::timing::{self, TimingView};
+use crate::panels::tuning::TuningPanel;
+use crate::panels::{footer, status, trip};
+use crate::recording_list::RecordingList;
+use crate::settings::{AROUND_S, HISTORY_MB};
+use crate::view::{Ask, View};
+use crate::workspace::{Pane, ShowPane};
+use eframe::egui::{self, Align2, Panel, RichText, Ui};
+use rt_core::guard::State;
+use rt_core::param::ParamSpec;
+
+impl Workstation {
+    /// Draws everything and does what was asked for.
+    pub fn show(&mut self, ui: &mut Ui) {
+        let ctx = ui.ctx().clone();
+        let mut todo: Vec<UiCommand> = UiCommand::all()
+            .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
+            .collect();
+        let (state, is_replay) = (self.state(), self.replay.is_some());
+        todo.retain(|c| c.is_available(state, is_replay));
+        self.poll();
+        self.take_screenshot(&ctx);
+        let mut asks = Vec::new();
+        self.bars_and_panels(ui, &mut asks);
+        todo.extend(self.palette.show(&ctx, state, is_replay));
+        self.overlays(&ctx, &mut asks);
+        for command in todo {
+            self.execute(command);
+        }
+        for ask in asks {
+            self.serve(ask);
+        }
+    }
+
+    fn bars_and_panels(&mut self, ui: &mut Ui, asks: &mut Vec<Ask>) {
+        let is_loading = self.loading.as_ref().map(|l| (l.path.clone(), l.frames()));
+        if let Some((path, frames)) = is_loading {
+            Panel::top("loading").show(ui, |ui| {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                ui.label(format!("Reading {name}: {frames} frames …"));
+                ui.ctx().request_repaint_after(RESTING);
+            });
+        }
+        match &mut self.slot {
+            Slot::Starting(starting) => {
+                let seconds = starting.since.elapsed().as_secs_f64();
+                let title = starting.title.clone();
+                egui::CentralPanel::default().show(ui, |ui| {
+                    ui.centered_and_justified(|ui| {
+                        ui.label(
+                            RichText::new(format!("Preparing {title} …  {seconds:.0} s")).size(20.0),
+                        )
+                    });
+                    ui.ctx().request_repaint_after(RESTING);
+                });
+            }
+            Slot::Failed { title, problem } => failed(ui, title, problem, asks),
+            Slot::Active(active) => {
+                let Active {
+                    run,
+                    controls,
+                    tuning,
+                    changes_seen,
+                } = &mut **active;
+                let recorder = run.recorder_status();
+                let over = run.is_over();
+                let mut wishes = Vec::new();
+                if let (Some(panel), Some(worker)) = (tuning.as_mut(), &run.tuning)
+                    && let Some(proposal) = worker.newest()
+                {
+                    panel.take(proposal);
+                    wishes.extend(panel.apply_if_waiting());
+                }
+                let Some(live) = run.live() else { return };
+                *changes_seen = live.changes();
+                if let (Some(panel), Some(worker)) = (tuning.as_mut(), &run.tuning)
+                    && panel.follow(&live.applied)
+                {
+                    worker.ask(*panel.asked());
+                }
+                asks.extend(wishes.into_iter().map(Ask::Tune));
+                let bar = status::Bar {
+                    state: live.latest.state,
+                    ended: over,
+                    timing: &run.timing,
+                    rt: &run.rt,
+                    period_nanos: run.period_nanos,
+                    paused: self.paused_at_s.is_some(),
+                    is_replay: self.replay.is_some(),
+                    recorder: recorder.as_ref(),
+                };
+                Panel::top("status").show(ui, |ui| {
+                    ui.add_space(6.0);
+                    asks.extend(status::show(ui, &bar).map(Ask::Command));
+                    ui.add_space(6.0);
+                });
+                if let Some(event) = &live.trip {
+                    Panel::top("trip").show(ui, |ui| {
+                        trip::show(ui, event, &run.layout, &live.data);
+                    });
+                }
+                Panel::bottom("footer").exact_size(30.0).show(ui, |ui| {
+                    ui.add_space(3.0);
+                    let footer = footer::Footer {
+                        free_bytes: self.free_bytes,
+                        recordings: &self.settings.recordings,
+                        recorder_error: recorder.as_ref().and_then(|r| r.error.as_deref()),
+                        limits: &run.limits,
+                        channels: &live.data.channels,
+                        latest: &live.latest,
+                        last_event: live.data.events.back(),
+                        message: self.message.as_ref().map(|(text, _)| text.as_str()),
+                    };
+                    footer::show(ui, &footer);
+                });
+                if let Some(replay) = &mut self.replay {
+                    Panel::bottom("transport").show(ui, |ui| {
+                        ui.add_space(4.0);
+                        replay.show(ui, asks);
+                        ui.add_space(4.0);
+                    });
+                }
+                let view = match &self.replay {
+                    Some(replay) => View {
+                        data: &replay.recorded.data,
+                        now_s: replay.head.position_s(),
+                        is_following: false,
+                        is_replay: true,
+                    },
+                    None => View {
+                        data: &live.data,
+                        now_s: self
+                            .paused_at_s
+                            .or(live.data.history.newest_s())
+                            .unwrap_or_default(),
+                        is_following: self.paused_at_s.is_none(),
+                        is_replay: false,
+                    },
+                };
+                let mut shower = Shower {
+                    view,
+                    asks,
+                    specs: run.bench.params,
+                    applied: &live.applied,
+                    controls,
+                    tuning: tuning.as_mut(),
+                    recordings: &mut self.recordings,
+                    list: &self.list,
+                    timing: TimingView {
+                        timing: &run.timing,
+                        rt: &run.rt,
+                        period_nanos: run.period_nanos,
+                        record_ring: run.record_ring,
+                    },
+                };
+                egui::CentralPanel::default()
+                    .frame(egui::Frame::new().fill(ui.visuals().window_fill))
+                    .show(ui, |ui| self.workspace.show(ui, &mut shower));
+            }
+        }
+    }
+
+    /// Windows on top of the panels.
+    fn overlays(&mut self, ctx: &egui::Context, asks: &mut Vec<Ask>) {
+        self.show_prompt(ctx, asks);
+        self.show_settings(ctx, asks);
+        if self.guide.is_open() {
+            let (changes, has_tuning, recording) = match &self.slot {
+                Slot::Active(active) => {
+                    let status = active.run.recorder_status();
+                    (
+                        active.changes_seen,
+                        active.tuning.is_some(),
+                        status.is_some_and(|s| is_recording(s.phase)),
+                    )
+                }
+                _ => (0, false, false),
+            };
+            let situation = Situation {
+                state: self.state(),
+                changes,
+                is_recording: recording,
+                is_replay: self.replay.is_some(),
+                has_tuning,
+            };
+            if self.guide.show(ctx, &situation) {
+                self.settings.guide_seen = true;
+                self.save();
+            }
+        }
+    }
+
+    fn show_prompt(&mut self, ctx: &egui::Context, asks: &mut Vec<Ask>) {
+        let Some(prompt) = &mut self.prompt else {
+            return;
+        };
+        let (title, label, text) = match prompt {
+            Prompt::Mark(text) => ("Marker", "Text of the marker", text),
+            Prompt::Layout(text) => ("Save layout", "Name of the layout", text),
+        };
+        let (mut done, mut is_open, mut cancelled) = (false, true, false);
+        egui::Window::new(title)
+            .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+            .collapsible(false)
+            .resizable(false)
+            .open(&mut is_open)
+            .show(ctx, |ui| {
+                let name = ui.label(label);
+                let field = ui.add(egui::TextEdit::singleline(text).desired_width(360.0));
+                let field = field.labelled_by(name.id);
+                field.request_focus();
+                let enter = ui.input(|i| i.key_pressed(egui::Key::Enter));
+                ui.horizontal(|ui| {
+                    done = ui.button("OK").clicked() || enter;
+                    cancelled = ui.button("Cancel").clicked();
+                });
+            });
+        if !(done || cancelled || !is_open) {
+            return;
+        }
+        match self.prompt.take() {
+            Some(Prompt::Mark(text)) if done => asks.push(Ask::Mark(text)),
+            Some(Prompt::Layout(name)) if done && !name.trim().is_empty() => {
+                self.save_layout(name.trim());
+            }
+            _ => {}
+        }
+    }
+
+    fn show_settings(&mut self, ctx: &egui::Context, asks: &mut Vec<Ask>) {
+        if !self.settings_open {
+            return;
+        }
+        let mut is_open = true;
+        let before = self.settings.clone();
+        let settings = &mut self.settings;
+        egui::Window::new("Settings")
+            .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+            .collapsible(false)
+            .resizable(false)
+            .open(&mut is_open)
+            .show(ctx, |ui| {
+                ui.set_width(520.0);
+                ui.checkbox(&mut settings.record_every_run, "Record every run")
+                    .on_hover_text("From arming until the bench is idle again.");
+                ui.checkbox(&mut settings.capture_on_trip, "Record the time around a trip");
+                egui::Grid::new("settings").num_columns(2).spacing([12.0, 8.0]).show(ui, |ui| {
+                    let mut seconds = |name: &str, value: &mut f64| {
+                        let label = ui.label(name);
+                        let drag = egui::DragValue::new(value).range(AROUND_S).suffix(" s").speed(0.1);
+                        ui.add(drag).labelled_by(label.id);
+                        ui.end_row();
+                    };
+                    seconds("Kept before a recording", &mut settings.before_s);
+                    seconds("Kept after a trigger", &mut settings.after_s);
+                    let label = ui.label("Memory for the past");
+                    let drag = egui::DragValue::new(&mut settings.history_mb).range(HISTORY_MB).suffix(" MB");
+                    ui.add(drag).labelled_by(label.id);
+                    ui.end_row();
+                    ui.label("Recordings go to");
+                    ui.horizontal(|ui| {
+                        ui.label(RichText::new(settings.recordings.display().to_string()).monospace().size(13.0));
+                        if ui.button("Choose …").clicked() {
+                            asks.push(Ask::ChooseRecordings);
+                        }
+                    });
+                    ui.end_row();
+                });
+                ui.label(RichText::new("Times, memory and directory take effect when a session is opened.").size(13.0));
+            });
+        self.settings_open = is_open;
+        if *before.recordings != self.settings.recordings || before != self.settings {
+            self.save();
+        }
+    }
+
+    /// A picture of the window that was asked for has come.
+    fn take_screenshot(&mut self, ctx: &egui::Context) {
+        if self.screenshot.is_none() {
+            return;
+        }
+        let image = ctx.input(|input| {
+            input.events.iter().find_map(|event| match event {
+                egui::Event::Screenshot { image, .. } => Some(image.clone()),
+                _ => None,
+            })
+        });
+        if let Some(image) = image
+            && let Some((name, rect)) = self.screenshot.take()
+        {
+            match export::png(&image, rect, ctx.pixels_per_point()) {
+                Ok(bytes) => self.ask_where(&name, &["png"], Content::Bytes(bytes)),
+                Err(problem) => self.tell(format!("no picture: {problem}")),
+            }
+        }
+    }
+}
+
+fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
+    egui::CentralPanel::default().show(ui, |ui| {
+        ui.add_space(60.0);
+        ui.vertical_centered(|ui| {
+            ui.label(RichText::new(format!("'{title}' could not be started")).size(20.0).strong());
+            ui.add_space(8.0);
+            ui.label(problem);
+            ui.add_space(16.0);
+            for command in [UiCommand::OpenSession, UiCommand::OpenRecording] {
+                if ui.button(command.text()).on_hover_text(command.tooltip()).clicked() {
+                    asks.push(Ask::Command(command));
+                }
+            }
+        });
+    });
+}
+
+/// Draws each panel from what the window holds.
+struct Shower<'a> {
+    view: View<'a>,
+    asks: &'a mut Vec<Ask>,
+    specs: &'static [ParamSpec],
+    applied: &'a [f64],
+    controls: &'a mut Controls,
+    tuning: Option<&'a mut TuningPanel>,
+    recordings: &'a mut RecordingsPanel,
+    list: &'a RecordingList,
+    timing: TimingView<'a>,
+}
+
+impl ShowPane for Shower<'_> {
+    fn show(&mut self, ui: &mut Ui, pane: &mut Pane) {
+        match pane {
+            Pane::Plots(panel) => panel.show(ui, &self.view, self.asks),
+            Pane::Channels(panel) => panel.show(ui, &self.view),
+            Pane::Events(panel) => panel.show(ui, &self.view, self.asks),
+            Pane::Timing => timing::show(ui, &self.timing),
+            Pane::Recordings => self.recordings.show(ui, self.list, self.asks),
+            Pane::Parameters => {
+                let changes = self.controls.show(ui, self.specs, self.applied);
+                let asks = changes.into_iter();
+                self.asks
+                    .extend(asks.map(|(index, value)| Ask::SetParam { index, value }));
+            }
+            Pane::Tuning => match &mut self.tuning {
+                Some(panel) => self.asks.extend(panel.show(ui).into_iter().map(Ask::Tune)),
+                None => {
+                    ui.label("This bench has no gains to be designed; its parameters are in the panel Parameters.");
+                }
+            },
+        }
+    }
+}
