@@ -25,7 +25,6 @@ use rt_core::record::trigger::{Trigger, TriggerSetup};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::Timing;
 use rtrb::Producer;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::sync::{MutexGuard, mpsc};
@@ -174,8 +173,7 @@ impl BenchRun {
                 engine.arm();
                 let drops = Arc::clone(&user.timing);
                 let count = move || Timing::read(&drops.record_drops);
-                let recorder =
-                    Recorder::spawn(engine, frames, count).map_err(|e| e.to_string())?;
+                let recorder = Recorder::spawn(engine, frames, count).map_err(|e| e.to_string())?;
                 Some(Arc::new(recorder))
             }
         };
@@ -297,11 +295,6 @@ impl BenchRun {
             t0: self.t0,
         };
         recording::header(&subject, remarks)
-    }
-
-    /// Where the session's file is.
-    pub fn path(&self) -> &Path {
-        &self.loaded.path
     }
 }
 

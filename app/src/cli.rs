@@ -7,7 +7,7 @@ mod line;
 mod lqg;
 mod progress;
 mod run;
-mod session;
+pub(crate) mod session;
 mod simulate;
 mod text;
 mod validate;
@@ -32,12 +32,20 @@ impl Failure {
         Failure::Input(e.to_string())
     }
 
+    /// What happened, in words.
+    pub fn into_text(self) -> String {
+        match self {
+            Failure::Result(text) | Failure::Input(text) | Failure::Environment(text) => text,
+        }
+    }
+
     fn report(self) -> ExitCode {
-        let (code, text) = match self {
-            Failure::Result(text) => (1, text),
-            Failure::Input(text) => (2, text),
-            Failure::Environment(text) => (3, text),
+        let code = match self {
+            Failure::Result(_) => 1,
+            Failure::Input(_) => 2,
+            Failure::Environment(_) => 3,
         };
+        let text = self.into_text();
         eprintln!("pantobench: {text}");
         ExitCode::from(code)
     }

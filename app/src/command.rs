@@ -172,7 +172,12 @@ impl UiCommand {
                 CTRL,
                 Key::Z,
             ),
-            C::Redo => Said("Redo tuning", "Apply the tuning that was undone.", CTRL_SHIFT, Key::Z),
+            C::Redo => Said(
+                "Redo tuning",
+                "Apply the tuning that was undone.",
+                CTRL_SHIFT,
+                Key::Z,
+            ),
             C::OpenSession => Said(
                 "Open session …",
                 "Stop this bench and start another session file.",
@@ -215,8 +220,18 @@ impl UiCommand {
                 CTRL,
                 Key::T,
             ),
-            C::Larger => Said("Larger", "Everything in the window larger.", CTRL, Key::Plus),
-            C::Smaller => Said("Smaller", "Everything in the window smaller.", CTRL, Key::Minus),
+            C::Larger => Said(
+                "Larger",
+                "Everything in the window larger.",
+                CTRL,
+                Key::Plus,
+            ),
+            C::Smaller => Said(
+                "Smaller",
+                "Everything in the window smaller.",
+                CTRL,
+                Key::Minus,
+            ),
             C::SaveLayout => Said(
                 "Save layout …",
                 "Keep the arrangement of the panels under a name.",

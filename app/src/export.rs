@@ -201,7 +201,9 @@ mod tests {
         image.pixels[5 * 40 + 10] = Color32::WHITE;
         let rect = Rect::from_min_max(pos2(5.0, 2.5), pos2(10.0, 5.0));
         let bytes = png(&image, rect, 2.0).unwrap();
-        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+        let mut reader = png::Decoder::new(std::io::Cursor::new(bytes))
+            .read_info()
+            .unwrap();
         let mut pixels = vec![0; 10 * 5 * 4];
         let info = reader.next_frame(&mut pixels).unwrap();
         assert_eq!((info.width, info.height), (10, 5));

@@ -185,10 +185,8 @@ impl OwnDialog {
             .show(ctx, |ui| {
                 ui.set_width(560.0);
                 ui.horizontal(|ui| {
-                    let up = ui.add_enabled(
-                        self.directory.parent().is_some(),
-                        egui::Button::new("⬆ Up"),
-                    );
+                    let up = ui
+                        .add_enabled(self.directory.parent().is_some(), egui::Button::new("⬆ Up"));
                     if up.on_hover_text("The directory above.").clicked()
                         && let Some(above) = self.directory.parent().map(Path::to_owned)
                     {
@@ -298,7 +296,11 @@ mod tests {
             is_save,
             is_directory: false,
             directory: directory.to_owned(),
-            name: if is_save { "table".into() } else { String::new() },
+            name: if is_save {
+                "table".into()
+            } else {
+                String::new()
+            },
             endings: &["csv", "parquet"],
         }
     }

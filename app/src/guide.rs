@@ -133,7 +133,11 @@ impl Guide {
                 ui.label(step.text);
                 ui.add_space(4.0);
                 ui.horizontal(|ui| {
-                    let text = if step.is_done.is_some() { "Skip" } else { "Next" };
+                    let text = if step.is_done.is_some() {
+                        "Skip"
+                    } else {
+                        "Next"
+                    };
                     next = ui.button(text).clicked();
                     close = ui.button("Close the guide").clicked();
                     if step.is_done.is_some() {

@@ -150,7 +150,13 @@ impl Drain {
                 continue;
             };
             recorder.event(record);
-            let ended = matches!(event.kind, EventKind::State { to: State::Idle, .. });
+            let ended = matches!(
+                event.kind,
+                EventKind::State {
+                    to: State::Idle,
+                    ..
+                }
+            );
             if ended && live.ends_with_run {
                 live.ends_with_run = false;
                 recorder.set_result(live.result());

@@ -81,7 +81,7 @@ impl Palette {
                     .desired_width(500.0);
                 let field = ui.add(search);
                 field.widget_info(|| {
-                    egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search commands")
+                    egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search commands")
                 });
                 field.request_focus();
                 if field.changed() {

@@ -32,9 +32,7 @@ impl Stretch {
 }
 
 /// Speeds that buttons step through.
-pub const SPEEDS: [f64; 11] = [
-    0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0,
-];
+pub const SPEEDS: [f64; 11] = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0];
 
 /// See the module's text.
 #[derive(Clone, Debug, PartialEq)]
@@ -219,7 +217,12 @@ impl Playhead {
                 if turns.rem_euclid(2.0) != 0.0 {
                     self.reverse();
                 }
-                range.from_s + if along <= length { along } else { 2.0 * length - along }
+                range.from_s
+                    + if along <= length {
+                        along
+                    } else {
+                        2.0 * length - along
+                    }
             }
         }
     }

@@ -33,7 +33,10 @@ fn read(directory: &Path, recovers: bool) -> Found {
     if recovers {
         match recover_directory(directory) {
             Ok(recovered) => notices.extend(recovered.iter().map(|r| match &r.outcome {
-                Ok(path) => format!("a recording that was cut off was recovered: {}", path.display()),
+                Ok(path) => format!(
+                    "a recording that was cut off was recovered: {}",
+                    path.display()
+                ),
                 Err(e) => format!("'{}' could not be recovered: {e}", r.part.display()),
             })),
             Err(e) => notices.push(e.to_string()),

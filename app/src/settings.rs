@@ -80,7 +80,9 @@ impl Settings {
     fn within_ranges(mut self) -> Self {
         self.version = VERSION;
         self.scale = clamp(self.scale, SCALES, 1.0);
-        self.history_mb = self.history_mb.clamp(*HISTORY_MB.start(), *HISTORY_MB.end());
+        self.history_mb = self
+            .history_mb
+            .clamp(*HISTORY_MB.start(), *HISTORY_MB.end());
         self.before_s = clamp(self.before_s, AROUND_S, 10.0);
         self.after_s = clamp(self.after_s, AROUND_S, 5.0);
         self
@@ -188,7 +190,11 @@ mod tests {
         settings.dark = false;
         file.save(&settings).unwrap();
         assert_eq!(SettingsFile::load(path.clone()).1, settings);
-        std::fs::write(&path, "(version: 9, operator: \"x\", of_the_future: [1, 2])").unwrap();
+        std::fs::write(
+            &path,
+            "(version: 9, operator: \"x\", of_the_future: [1, 2])",
+        )
+        .unwrap();
         let (_, read, notice) = SettingsFile::load(path.clone());
         assert_eq!((read.operator.as_str(), notice), ("x", None));
         std::fs::remove_dir_all(path.parent().unwrap()).unwrap();

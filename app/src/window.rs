@@ -137,7 +137,7 @@ impl eframe::App for Window {
         }
     }
 
-    fn on_exit(&mut self) {
+    fn on_exit(&mut self, _gl: Option<&eframe::glow::Context>) {
         self.workstation.save();
     }
 }

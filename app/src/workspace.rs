@@ -57,13 +57,19 @@ impl PanelKind {
     /// What it shows, in a sentence.
     pub fn tooltip(self) -> &'static str {
         match self {
-            PanelKind::Plots => "Channels over time or along the line, with cursors and statistics.",
-            PanelKind::Tuning => "Gains: what is asked for, what the model says of it, what is applied.",
+            PanelKind::Plots => {
+                "Channels over time or along the line, with cursors and statistics."
+            }
+            PanelKind::Tuning => {
+                "Gains: what is asked for, what the model says of it, what is applied."
+            }
             PanelKind::Parameters => "Parameters of the bench that take effect at once.",
             PanelKind::Channels => "Every channel with its value; drag one to a plot.",
             PanelKind::Events => "What happened, to be searched and filtered.",
             PanelKind::Timing => "How punctually the loop wakes up and how long its parts take.",
-            PanelKind::Recordings => "Recorded runs: open, compare, export; what is written about the next one.",
+            PanelKind::Recordings => {
+                "Recorded runs: open, compare, export; what is written about the next one."
+            }
         }
     }
 }
@@ -217,7 +223,7 @@ impl Workspace {
             Some(home) => self
                 .tree
                 .move_tile_to_container(id, home, usize::MAX, false),
-            None => self.tree = Tree::new(TREE_ID, id, std::mem::take(&mut self.tree.tiles)),
+            None => self.tree = Tree::new(tree_id(), id, std::mem::take(&mut self.tree.tiles)),
         }
         id
     }
@@ -241,7 +247,9 @@ impl Workspace {
 }
 
 /// The name of the tree within the window.
-const TREE_ID: &str = "workspace";
+fn tree_id() -> egui::Id {
+    egui::Id::unique("workspace")
+}
 
 fn parse(text: &str) -> Result<Tree<Pane>, String> {
     ron::from_str(text).map_err(|e| e.to_string())
@@ -274,7 +282,7 @@ impl Behavior<Pane> for Tabs<'_> {
 
     fn on_tab_button(
         &mut self,
-        tiles: &Tiles<Pane>,
+        tiles: &mut Tiles<Pane>,
         id: TileId,
         response: egui::Response,
     ) -> egui::Response {

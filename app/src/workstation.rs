@@ -23,11 +23,12 @@ use crate::theme;
 use crate::tuning_history::Presets;
 use crate::workspace::Workspace;
 use act::{Prompt, Purpose};
-use replay::Replay;
 use eframe::egui::{self, ThemePreference};
+use replay::Replay;
 use rt_core::guard::State;
 use rt_core::param::ParamSet;
 use std::path::PathBuf;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// How often the picture is drawn anew while something moves, and while nothing does.
@@ -83,7 +84,8 @@ pub struct Workstation {
     guide: Guide,
     prompt: Option<Prompt>,
     dialog: Option<(FileDialog, Purpose)>,
-    screenshot: Option<(String, egui::Rect)>,
+    /// A picture of the window that was asked for: its name, the part of it, and where it comes from.
+    screenshot: Option<(String, egui::Rect, mpsc::Receiver<Arc<egui::ColorImage>>)>,
     exports: Exports,
     settings_open: bool,
     message: Option<(String, Instant)>,

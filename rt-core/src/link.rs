@@ -224,7 +224,9 @@ impl LoopSide {
         if let Some(ring) = &self.record {
             let fill = (ring.buffer().capacity() - ring.slots()) as u64;
             self.timing.record_fill.store(fill, Ordering::Relaxed);
-            self.timing.record_fill_max.fetch_max(fill, Ordering::Relaxed);
+            self.timing
+                .record_fill_max
+                .fetch_max(fill, Ordering::Relaxed);
         }
         for (ring, drops) in [
             (&mut self.record, &self.timing.record_drops),

@@ -250,6 +250,7 @@ fn run_exact(
         designer,
         params,
         period_nanos,
+        ..
     } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
     let subject = Subject {

@@ -1,6 +1,6 @@
 //! `pantobench session`: recordings listed, shown, checked, recovered and exported.
 
-mod export;
+pub(crate) mod export;
 mod repair;
 mod show;
 

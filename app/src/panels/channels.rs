@@ -41,7 +41,7 @@ impl ChannelsPanel {
             .desired_width(f32::INFINITY);
         let field = ui.add(search);
         field.widget_info(|| {
-            egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search channels")
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search channels")
         });
         let channels = view.data.channels.iter().enumerate();
         let meant: Vec<(usize, &Channel)> = channels
@@ -52,17 +52,14 @@ impl ChannelsPanel {
             return;
         }
         let row = 24.0;
-        ScrollArea::vertical().auto_shrink([false, false]).show_rows(
-            ui,
-            row,
-            meant.len(),
-            |ui, rows| {
+        ScrollArea::vertical()
+            .auto_shrink([false, false])
+            .show_rows(ui, row, meant.len(), |ui, rows| {
                 for (column, channel) in &meant[rows] {
                     let value = view.data.history.value_at(*column, view.now_s);
                     line(ui, channel, value.unwrap_or(f64::NAN), row);
                 }
-            },
-        );
+            });
     }
 }
 
@@ -73,15 +70,20 @@ fn line(ui: &mut Ui, channel: &Channel, value: f64, height: f32) {
     let drag = ChannelDrag(channel.id.clone());
     let inner = ui.dnd_drag_source(id, drag, |ui| {
         let width = ui.available_width();
-        let (rect, response) =
-            ui.allocate_exact_size(egui::vec2(width, height), Sense::hover());
+        let (rect, response) = ui.allocate_exact_size(egui::vec2(width, height), Sense::hover());
         let painter = ui.painter_at(rect);
         let font = egui::TextStyle::Body.resolve(ui.style());
         let mono = egui::FontId::monospace(14.0);
         let text_color = ui.visuals().text_color();
         let at = |x: f32| egui::pos2(x, rect.center().y);
         let left = egui::Align2::LEFT_CENTER;
-        painter.text(at(rect.left() + 2.0), left, sign(channel.role), mono.clone(), color);
+        painter.text(
+            at(rect.left() + 2.0),
+            left,
+            sign(channel.role),
+            mono.clone(),
+            color,
+        );
         let numbers = 150.0_f32.min(width * 0.55);
         let label_rect = rect.with_max_x(rect.right() - numbers);
         ui.painter_at(label_rect).text(
@@ -94,13 +96,25 @@ fn line(ui: &mut Ui, channel: &Channel, value: f64, height: f32) {
         let units = 52.0;
         let value = fixed_width(value * unit.factor);
         let right = egui::Align2::RIGHT_CENTER;
-        painter.text(at(rect.right() - units), right, value, mono.clone(), text_color);
-        painter.text(at(rect.right() - units + 6.0), left, unit.unit, mono, text_color);
+        painter.text(
+            at(rect.right() - units),
+            right,
+            value,
+            mono.clone(),
+            text_color,
+        );
+        painter.text(
+            at(rect.right() - units + 6.0),
+            left,
+            unit.unit,
+            mono,
+            text_color,
+        );
         response
     });
     let name = channel.label.clone();
     inner.response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("Channel {name}"))
+        egui::WidgetInfo::labeled(egui::Role::Label, true, format!("Channel {name}"))
     });
     inner.response.on_hover_ui(|ui| {
         ui.label(RichText::new(&channel.label).strong());

@@ -51,7 +51,7 @@ impl EventsPanel {
                 .desired_width(180.0);
             let field = ui.add(search);
             field.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search events")
+                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search events")
             });
             for weight in Weight::ALL {
                 let mut on = !self.hidden.contains(&weight);
@@ -97,7 +97,11 @@ impl EventsPanel {
                             let t_s = event.t_nanos as f64 * 1e-9;
                             let weight = Weight::of(event);
                             let (shape, color) = sign(weight, dark);
-                            ui.label(RichText::new(format!("{t_s:10.3} s")).monospace().size(13.0));
+                            ui.label(
+                                RichText::new(format!("{t_s:10.3} s"))
+                                    .monospace()
+                                    .size(13.0),
+                            );
                             ui.label(RichText::new(shape).color(color).size(14.0))
                                 .on_hover_text(weight.name());
                             let text = RichText::new(&event.text).size(14.0);

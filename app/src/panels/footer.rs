@@ -84,10 +84,14 @@ pub fn show(ui: &mut Ui, footer: &Footer<'_>) {
 fn disk(ui: &mut Ui, footer: &Footer<'_>) {
     let dark = ui.visuals().dark_mode;
     let (text, color) = match footer.free_bytes {
-        Some(free) if free < LITTLE_SPACE => {
-            (format!("⚠ disk {:>8} free", bytes(free)), theme::warning(dark))
-        }
-        Some(free) => (format!("disk {:>8} free", bytes(free)), theme::weak_text(dark)),
+        Some(free) if free < LITTLE_SPACE => (
+            format!("⚠ disk {:>8} free", bytes(free)),
+            theme::warning(dark),
+        ),
+        Some(free) => (
+            format!("disk {:>8} free", bytes(free)),
+            theme::weak_text(dark),
+        ),
         None => ("disk: unknown".into(), theme::weak_text(dark)),
     };
     let place = footer.recordings.display();
@@ -101,7 +105,12 @@ fn disk(ui: &mut Ui, footer: &Footer<'_>) {
 
 fn limits(ui: &mut Ui, footer: &Footer<'_>) {
     let dark = ui.visuals().dark_mode;
-    let name = |column: usize| footer.channels.get(column).map_or("?", |c| c.label.as_str());
+    let name = |column: usize| {
+        footer
+            .channels
+            .get(column)
+            .map_or("?", |c| c.label.as_str())
+    };
     let (text, color) = match nearest(footer.limits, footer.latest) {
         Some((limit, share)) => {
             let near = share >= NEAR;
@@ -135,27 +144,41 @@ fn limits(ui: &mut Ui, footer: &Footer<'_>) {
         .inner;
     response.on_hover_ui(|ui| {
         ui.label(RichText::new("Limits in force").strong());
-        Grid::new("limits").num_columns(4).spacing([14.0, 2.0]).show(ui, |ui| {
-            for limit in footer.limits {
-                let unit = footer.channels.get(limit.column).map_or("", |c| c.unit.as_str());
-                let unit = shown(unit);
-                ui.label(name(limit.column));
-                let number = |v: f64| {
-                    if v.is_finite() {
-                        format!("{:.4}", v * unit.factor).trim_end_matches('0').trim_end_matches('.').to_owned()
-                    } else {
-                        "–".into()
-                    }
-                };
-                ui.label(format!("{} … {} {}", number(limit.low), number(limit.high), unit.unit));
-                ui.label(match limit.for_cycles {
-                    1 => "at once".to_owned(),
-                    n => format!("{n} cycles"),
-                });
-                ui.label(limit.action.effect());
-                ui.end_row();
-            }
-        });
+        Grid::new("limits")
+            .num_columns(4)
+            .spacing([14.0, 2.0])
+            .show(ui, |ui| {
+                for limit in footer.limits {
+                    let unit = footer
+                        .channels
+                        .get(limit.column)
+                        .map_or("", |c| c.unit.as_str());
+                    let unit = shown(unit);
+                    ui.label(name(limit.column));
+                    let number = |v: f64| {
+                        if v.is_finite() {
+                            format!("{:.4}", v * unit.factor)
+                                .trim_end_matches('0')
+                                .trim_end_matches('.')
+                                .to_owned()
+                        } else {
+                            "–".into()
+                        }
+                    };
+                    ui.label(format!(
+                        "{} … {} {}",
+                        number(limit.low),
+                        number(limit.high),
+                        unit.unit
+                    ));
+                    ui.label(match limit.for_cycles {
+                        1 => "at once".to_owned(),
+                        n => format!("{n} cycles"),
+                    });
+                    ui.label(limit.action.effect());
+                    ui.end_row();
+                }
+            });
     });
 }
 
@@ -189,7 +212,11 @@ mod tests {
     fn the_nearest_limit_is_found() {
         let mut frame = Frame::empty();
         frame.values[..2].copy_from_slice(&[0.5, 0.9]);
-        let limits = [limit(0, -1.0, 1.0), limit(1, -1.0, 1.0), limit(2, -1.0, 1.0)];
+        let limits = [
+            limit(0, -1.0, 1.0),
+            limit(1, -1.0, 1.0),
+            limit(2, -1.0, 1.0),
+        ];
         let (found, share) = nearest(&limits, &frame).unwrap();
         assert_eq!((found.column, share), (1, 0.9));
     }

@@ -1,11 +1,11 @@
 //! A live plot of every channel over one common time axis.
 
+use crate::data::Channel;
 use crate::history::{History, Trace};
 use crate::theme;
 use crate::units::{Shown, fixed_width, shown};
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 use egui_plot::{GridMark, Line, Plot, PlotBounds, PlotPoints};
-use crate::data::Channel;
 
 /// Seconds of the past that can be chosen, and how far apart the marks of the time axis then are.
 const WINDOWS_S: [(f64, f64); 4] = [(2.0, 0.2), (10.0, 1.0), (30.0, 5.0), (120.0, 20.0)];
@@ -81,7 +81,14 @@ impl Plots {
                     ui.columns(columns, |cells| {
                         for (i, (cell, spec)) in cells.iter_mut().zip(pair).enumerate() {
                             let column = row * columns + i;
-                            self.one(cell, spec, column, history, history.value_at(column, now_s).unwrap_or(f64::NAN), now_s);
+                            self.one(
+                                cell,
+                                spec,
+                                column,
+                                history,
+                                history.value_at(column, now_s).unwrap_or(f64::NAN),
+                                now_s,
+                            );
                         }
                     });
                 }

@@ -121,9 +121,11 @@ impl RecordingsPanel {
             return;
         }
         let row = 24.0;
-        ScrollArea::both()
-            .auto_shrink([false, false])
-            .show_rows(ui, row, meant.len(), |ui, rows| {
+        ScrollArea::both().auto_shrink([false, false]).show_rows(
+            ui,
+            row,
+            meant.len(),
+            |ui, rows| {
                 Grid::new("recordings")
                     .num_columns(6)
                     .spacing([14.0, 2.0])
@@ -135,7 +137,8 @@ impl RecordingsPanel {
                             ui.end_row();
                         }
                     });
-            });
+            },
+        );
     }
 
     fn buttons(&mut self, ui: &mut Ui, list: &RecordingList, asks: &mut Vec<Ask>) {
@@ -145,17 +148,23 @@ impl RecordingsPanel {
                 .desired_width(160.0);
             let field = ui.add(search);
             field.widget_info(|| {
-                egui::WidgetInfo::labeled(egui::WidgetType::TextEdit, true, "Search recordings")
+                egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search recordings")
             });
             let count = self.selected.len();
             let one = count == 1;
             let mut button = |enabled: bool, text: &str, hint: &str| {
                 ui.add_enabled(enabled, egui::Button::new(text))
                     .on_hover_text(hint)
-                    .on_disabled_hover_text(format!("{hint} Select first, with the boxes on the left."))
+                    .on_disabled_hover_text(format!(
+                        "{hint} Select first, with the boxes on the left."
+                    ))
                     .clicked()
             };
-            if button(one, "Open", "Show the selected recording, with play and scrub.") {
+            if button(
+                one,
+                "Open",
+                "Show the selected recording, with play and scrub.",
+            ) {
                 asks.push(Ask::OpenRecording(self.selected[0].clone()));
             }
             if button(one, "Export …", "Write it as Parquet, CSV or MCAP.") {
@@ -164,7 +173,11 @@ impl RecordingsPanel {
             if button(true, "⟳", "Read the directory again.") {
                 asks.push(Ask::RefreshRecordings);
             }
-            if button(true, "Directory …", "Where recordings go and are looked for.") {
+            if button(
+                true,
+                "Directory …",
+                "Where recordings go and are looked for.",
+            ) {
                 asks.push(Ask::ChooseRecordings);
             }
             ui.label(
@@ -182,7 +195,7 @@ impl RecordingsPanel {
         let check = ui.checkbox(&mut is_selected, "");
         let label = format!("Select {name}");
         check.widget_info(|| {
-            egui::WidgetInfo::selected(egui::WidgetType::Checkbox, true, is_selected, &label)
+            egui::WidgetInfo::selected(egui::Role::CheckBox, true, is_selected, &label)
         });
         if check.changed() {
             if is_selected {
@@ -194,15 +207,23 @@ impl RecordingsPanel {
         let session = match &entry.session {
             Ok(session) => session,
             Err(e) => {
-                let text = RichText::new(format!("⚠ {name}")).color(theme::warning(ui.visuals().dark_mode));
+                let text = RichText::new(format!("⚠ {name}"))
+                    .color(theme::warning(ui.visuals().dark_mode));
                 ui.label(text).on_hover_text(e.to_string());
                 return;
             }
         };
-        ui.label(RichText::new(session.date.replace('_', "  ")).monospace().size(13.0));
+        ui.label(
+            RichText::new(session.date.replace('_', "  "))
+                .monospace()
+                .size(13.0),
+        );
         let link = ui.link(&session.title).on_hover_ui(|ui| {
             ui.label(path.display().to_string());
-            ui.label(format!("{} frames, {} events, {} lost", session.info.frames, session.info.events, session.info.drops));
+            ui.label(format!(
+                "{} frames, {} events, {} lost",
+                session.info.frames, session.info.events, session.info.drops
+            ));
             if !session.reason.is_empty() {
                 ui.label(&session.reason);
             }
@@ -215,7 +236,11 @@ impl RecordingsPanel {
             None => session.specimen.clone(),
         };
         ui.label(what);
-        ui.label(RichText::new(format!("{:>7.1} s", session.info.seconds)).monospace().size(13.0));
+        ui.label(
+            RichText::new(format!("{:>7.1} s", session.info.seconds))
+                .monospace()
+                .size(13.0),
+        );
         ui.label(result_text(session));
     }
 }

@@ -91,7 +91,7 @@ fn state_badge(ui: &mut Ui, bar: &Bar<'_>) {
         Color32::WHITE,
     );
     response.widget_info(|| {
-        egui::WidgetInfo::labeled(egui::WidgetType::Label, true, format!("State: {name}"))
+        egui::WidgetInfo::labeled(egui::Role::Label, true, format!("State: {name}"))
     });
     response.on_hover_text("State of the bench: Idle, Ready, Armed, Running, Stopping or Tripped.");
 }
@@ -138,7 +138,7 @@ fn record_button(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
     };
     let label = if recording { "End recording" } else { "Record" };
     let response = ui.add_enabled(!bar.ended, button.min_size(egui::vec2(140.0, HEIGHT)));
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, label));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
     let clicked = with_tooltip(response, ui, UiCommand::Record).clicked();
     clicked.then_some(UiCommand::Record)
 }

@@ -45,11 +45,31 @@ pub fn show(ui: &mut Ui, view: &TimingView<'_>) {
             stages(
                 ui,
                 &[
-                    ("Wake-up latency", &t.wake, "From the deadline to the first instruction of the cycle."),
-                    ("Whole cycle", &t.exec, "Everything that the loop does in a cycle."),
-                    ("Exchange with the rig", &t.exchange, "Commands out, measurements in."),
-                    ("Step of the bench", &t.step, "Model and controller, while the bench runs."),
-                    ("Guard and rings", &t.publish, "Limits, commands, frame and events to the rings."),
+                    (
+                        "Wake-up latency",
+                        &t.wake,
+                        "From the deadline to the first instruction of the cycle.",
+                    ),
+                    (
+                        "Whole cycle",
+                        &t.exec,
+                        "Everything that the loop does in a cycle.",
+                    ),
+                    (
+                        "Exchange with the rig",
+                        &t.exchange,
+                        "Commands out, measurements in.",
+                    ),
+                    (
+                        "Step of the bench",
+                        &t.step,
+                        "Model and controller, while the bench runs.",
+                    ),
+                    (
+                        "Guard and rings",
+                        &t.publish,
+                        "Limits, commands, frame and events to the rings.",
+                    ),
                 ],
             );
             ui.add_space(8.0);
@@ -58,7 +78,12 @@ pub fn show(ui: &mut Ui, view: &TimingView<'_>) {
             let columns = if width > 720.0 { 2 } else { 1 };
             ui.columns(columns, |cells| {
                 histogram(&mut cells[0], "Wake-up latency", &t.wake, period_us);
-                histogram(&mut cells[columns - 1], "Execution of a cycle", &t.exec, period_us);
+                histogram(
+                    &mut cells[columns - 1],
+                    "Execution of a cycle",
+                    &t.exec,
+                    period_us,
+                );
             });
         });
 }
@@ -80,8 +105,16 @@ fn rights(ui: &mut Ui, rt: &RtStatus) {
             ui.add_space(10.0);
         };
         let priority = rt.priority.map_or_else(String::new, |p| format!(" {p}"));
-        item("Scheduler", format!("{}{priority}", rt.scheduler), rt.is_real_time());
-        item("Memory locked", yes_no(rt.memory_locked).into(), rt.memory_locked);
+        item(
+            "Scheduler",
+            format!("{}{priority}", rt.scheduler),
+            rt.is_real_time(),
+        );
+        item(
+            "Memory locked",
+            yes_no(rt.memory_locked).into(),
+            rt.memory_locked,
+        );
         item("Kept awake", yes_no(rt.kept_awake).into(), rt.kept_awake);
         item("PREEMPT_RT", yes_no(rt.preempt_rt).into(), rt.preempt_rt);
         let governor = rt.governor.as_deref().unwrap_or("unknown");
@@ -98,18 +131,52 @@ fn counters(ui: &mut Ui, view: &TimingView<'_>) {
     let read = |c| Timing::read(c);
     ui.horizontal_wrapped(|ui| {
         for (name, count, is_fault, hint) in [
-            ("Cycles", read(&t.cycles), false, "Cycles done since the start."),
-            ("Overruns", read(&t.overruns), true, "Cycles that were not done when the next one was due."),
-            ("Skipped ticks", read(&t.skipped), true, "Ticks left out after overruns; they are gaps in the data."),
-            ("Lost by the recorder", read(&t.record_drops), true, "Frames that the recorder's ring had no room for."),
-            ("Lost by the display", read(&t.display_drops), true, "Frames that the display's ring had no room for; harmless."),
-            ("Lost events", read(&t.event_drops), true, "Events that came faster than they were taken."),
+            (
+                "Cycles",
+                read(&t.cycles),
+                false,
+                "Cycles done since the start.",
+            ),
+            (
+                "Overruns",
+                read(&t.overruns),
+                true,
+                "Cycles that were not done when the next one was due.",
+            ),
+            (
+                "Skipped ticks",
+                read(&t.skipped),
+                true,
+                "Ticks left out after overruns; they are gaps in the data.",
+            ),
+            (
+                "Lost by the recorder",
+                read(&t.record_drops),
+                true,
+                "Frames that the recorder's ring had no room for.",
+            ),
+            (
+                "Lost by the display",
+                read(&t.display_drops),
+                true,
+                "Frames that the display's ring had no room for; harmless.",
+            ),
+            (
+                "Lost events",
+                read(&t.event_drops),
+                true,
+                "Events that came faster than they were taken.",
+            ),
         ] {
             ui.label(name).on_hover_text(hint);
             let text = RichText::new(format!("{:>9}", grouped(count))).monospace();
             let bad = is_fault && count > 0;
-            ui.label(if bad { text.color(theme::warning(dark)).strong() } else { text })
-                .on_hover_text(hint);
+            ui.label(if bad {
+                text.color(theme::warning(dark)).strong()
+            } else {
+                text
+            })
+            .on_hover_text(hint);
             ui.add_space(8.0);
         }
     });
@@ -157,7 +224,9 @@ fn histogram(ui: &mut Ui, title: &str, histogram: &Histogram, period_us: f64) {
     ui.label(RichText::new(title).strong());
     let size = egui::vec2(ui.available_width(), 150.0);
     let (rect, response) = ui.allocate_exact_size(size, Sense::hover());
-    let plot = rect.with_max_y(rect.bottom() - 18.0).shrink2(egui::vec2(8.0, 0.0));
+    let plot = rect
+        .with_max_y(rect.bottom() - 18.0)
+        .shrink2(egui::vec2(8.0, 0.0));
     let painter = ui.painter_at(rect);
     painter.rect_filled(plot, 3.0, ui.visuals().extreme_bg_color);
     let (first, last) = (*DECADES.start(), *DECADES.end());
@@ -176,15 +245,31 @@ fn histogram(ui: &mut Ui, title: &str, histogram: &Histogram, period_us: f64) {
             3..=5 => format!("{} ms", 10_i32.pow(decade as u32 - 3)),
             _ => String::new(),
         };
-        let name = if decade == 2 { format!("{name} µs") } else { name };
+        let name = if decade == 2 {
+            format!("{name} µs")
+        } else {
+            name
+        };
         let place = egui::pos2(at, plot.bottom() + 2.0);
-        painter.text(place, egui::Align2::CENTER_TOP, name, font.clone(), ui.visuals().text_color());
+        painter.text(
+            place,
+            egui::Align2::CENTER_TOP,
+            name,
+            font.clone(),
+            ui.visuals().text_color(),
+        );
     }
     let buckets = histogram.filled_buckets();
     let most = buckets.iter().map(|b| b.2).max().unwrap_or(0);
     if most == 0 {
         let text = "No cycle yet";
-        painter.text(plot.center(), egui::Align2::CENTER_CENTER, text, font, ui.visuals().text_color());
+        painter.text(
+            plot.center(),
+            egui::Align2::CENTER_CENTER,
+            text,
+            font,
+            ui.visuals().text_color(),
+        );
         return;
     }
     let height = |count: u64| ((count + 1) as f32).ln() / ((most + 1) as f32).ln();
@@ -192,11 +277,18 @@ fn histogram(ui: &mut Ui, title: &str, histogram: &Histogram, period_us: f64) {
     for (from, to, count) in &buckets {
         let (left, right) = (x(*from as f64 * 1e-3), x(*to as f64 * 1e-3));
         let top = plot.bottom() - plot.height() * 0.95 * height(*count);
-        let bar = egui::Rect::from_min_max(egui::pos2(left, top), egui::pos2(right.max(left + 1.0), plot.bottom()));
+        let bar = egui::Rect::from_min_max(
+            egui::pos2(left, top),
+            egui::pos2(right.max(left + 1.0), plot.bottom()),
+        );
         painter.rect_filled(bar, 0.0, color);
     }
     let period = x(period_us);
-    painter.vline(period, plot.y_range(), Stroke::new(1.5, theme::warning(dark)));
+    painter.vline(
+        period,
+        plot.y_range(),
+        Stroke::new(1.5, theme::warning(dark)),
+    );
     painter.text(
         egui::pos2(period - 3.0, plot.top() + 2.0),
         egui::Align2::RIGHT_TOP,

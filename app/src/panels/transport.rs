@@ -23,8 +23,12 @@ pub struct Title<'a> {
 pub fn show(ui: &mut Ui, head: &mut Playhead, title: &Title<'_>, data: &Data, asks: &mut Vec<Ask>) {
     let dark = ui.visuals().dark_mode;
     ui.horizontal(|ui| {
-        ui.label(RichText::new("▶ Recording").strong().color(theme::warning(dark)))
-            .on_hover_text("The plots show this recording. The bench goes on behind it.");
+        ui.label(
+            RichText::new("▶ Recording")
+                .strong()
+                .color(theme::warning(dark)),
+        )
+        .on_hover_text("The plots show this recording. The bench goes on behind it.");
         ui.add(egui::Label::new(RichText::new(title.title).strong()).truncate())
             .on_hover_text(format!("{}\n{}", title.file, title.about));
         if let Some(damage) = title.damage {
@@ -33,7 +37,11 @@ pub fn show(ui: &mut Ui, head: &mut Playhead, title: &Title<'_>, data: &Data, as
         }
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             let command = UiCommand::CloseRecording;
-            if ui.button(command.text()).on_hover_text(command.tooltip()).clicked() {
+            if ui
+                .button(command.text())
+                .on_hover_text(command.tooltip())
+                .clicked()
+            {
                 asks.push(Ask::Command(command));
             }
         });
@@ -54,7 +62,7 @@ pub fn show(ui: &mut Ui, head: &mut Playhead, title: &Title<'_>, data: &Data, as
 fn buttons(ui: &mut Ui, head: &mut Playhead) {
     let mut button = |text: &str, label: &str, hint: &str| {
         let response = ui.add(Button::new(text).min_size(egui::vec2(34.0, 28.0)));
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Button, true, label));
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
         response.on_hover_text(hint).clicked()
     };
     if button("⏮", "To the beginning", "Back to the beginning.") {
@@ -64,18 +72,30 @@ fn buttons(ui: &mut Ui, head: &mut Playhead) {
         head.step(-1);
     }
     let is_backward = head.is_playing() && head.speed() < 0.0;
-    if button(if is_backward { "⏸" } else { "◀" }, "Play backward", "Play backward, or hold.") {
+    if button(
+        if is_backward { "⏸" } else { "◀" },
+        "Play backward",
+        "Play backward, or hold.",
+    ) {
         play(head, is_backward, -1.0);
     }
     let is_forward = head.is_playing() && head.speed() > 0.0;
-    if button(if is_forward { "⏸" } else { "▶" }, "Play", "Play, or hold [Ctrl+Space].") {
+    if button(
+        if is_forward { "⏸" } else { "▶" },
+        "Play",
+        "Play, or hold [Ctrl+Space].",
+    ) {
         play(head, is_forward, 1.0);
     }
     if button("|▶", "Step forward", "One sample on [Ctrl+Right].") {
         head.step(1);
     }
     let mut loops = head.at_end() == AtEnd::Repeat;
-    if ui.toggle_value(&mut loops, "⟲ Loop").on_hover_text("Go on at the other end.").clicked() {
+    if ui
+        .toggle_value(&mut loops, "⟲ Loop")
+        .on_hover_text("Go on at the other end.")
+        .clicked()
+    {
         head.set_at_end(if loops { AtEnd::Repeat } else { AtEnd::Pause });
     }
     let speed = head.speed().abs();
@@ -84,7 +104,10 @@ fn buttons(ui: &mut Ui, head: &mut Playhead) {
         .width(74.0)
         .show_ui(ui, |ui| {
             for choice in SPEEDS {
-                if ui.selectable_label(speed == choice, format!("× {choice}")).clicked() {
+                if ui
+                    .selectable_label(speed == choice, format!("× {choice}"))
+                    .clicked()
+                {
                     head.set_speed(choice * head.speed().signum());
                 }
             }
@@ -109,9 +132,14 @@ fn scrub(ui: &mut Ui, head: &mut Playhead, data: &Data) {
     let dark = ui.visuals().dark_mode;
     let whole = head.whole();
     let length = whole.length_s().max(1e-9);
-    let x = |t: f64| rect.left() + rect.width() * ((t - whole.from_s) / length).clamp(0.0, 1.0) as f32;
+    let x =
+        |t: f64| rect.left() + rect.width() * ((t - whole.from_s) / length).clamp(0.0, 1.0) as f32;
     let painter = ui.painter_at(rect);
-    painter.rect_filled(rect.shrink2(egui::vec2(0.0, 8.0)), 3.0, ui.visuals().extreme_bg_color);
+    painter.rect_filled(
+        rect.shrink2(egui::vec2(0.0, 8.0)),
+        3.0,
+        ui.visuals().extreme_bg_color,
+    );
     let played = egui::Rect::from_x_y_ranges(
         rect.left()..=x(head.position_s()),
         rect.shrink2(egui::vec2(0.0, 8.0)).y_range(),
@@ -133,7 +161,11 @@ fn scrub(ui: &mut Ui, head: &mut Playhead, data: &Data) {
     let text = ui.visuals().text_color();
     painter.vline(x(head.position_s()), rect.y_range(), Stroke::new(3.0, text));
     response.widget_info(|| {
-        egui::WidgetInfo::slider(true, head.position_s() - whole.from_s, "Time of the recording")
+        egui::WidgetInfo::slider(
+            true,
+            head.position_s() - whole.from_s,
+            "Time of the recording",
+        )
     });
     if let Some(at) = response.interact_pointer_pos() {
         let share = f64::from((at.x - rect.left()) / rect.width());
@@ -141,7 +173,12 @@ fn scrub(ui: &mut Ui, head: &mut Playhead, data: &Data) {
     }
     if response.has_focus() {
         let step = 0.01 * length;
-        let (back, on) = ui.input(|i| (i.key_pressed(egui::Key::ArrowLeft), i.key_pressed(egui::Key::ArrowRight)));
+        let (back, on) = ui.input(|i| {
+            (
+                i.key_pressed(egui::Key::ArrowLeft),
+                i.key_pressed(egui::Key::ArrowRight),
+            )
+        });
         if back || on {
             head.seek(head.position_s() + if on { step } else { -step });
         }

@@ -64,9 +64,7 @@ fn second_before(ui: &mut Ui, fault: &Fault, t_s: f64, data: &Data) {
     painter.rect_filled(rect, 4.0, Color32::from_rgb(30, 8, 10));
     let plot = rect.with_min_y(rect.top() + 18.0).shrink(4.0);
     let (from_s, to_s) = (t_s - BEFORE_S, t_s + AFTER_S);
-    let trace = data
-        .history
-        .trace(column, from_s, to_s, PICTURE.x as usize);
+    let trace = data.history.trace(column, from_s, to_s, PICTURE.x as usize);
     let limits = match fault {
         Fault::Limit { low, high, .. } => [Some(*low), Some(*high)],
         Fault::Tracking { limit, .. } => [Some(*limit), None],
@@ -85,15 +83,25 @@ fn second_before(ui: &mut Ui, fault: &Fault, t_s: f64, data: &Data) {
     let (low, high) = (low - room, high + room);
     let x = |t: f64| plot.left() + plot.width() * ((t - from_s) / (to_s - from_s)) as f32;
     let y = |v: f64| plot.bottom() - plot.height() * ((v - low) / (high - low)) as f32;
-    for limit in limits.into_iter().flatten().filter(|l| (low..high).contains(l)) {
+    for limit in limits
+        .into_iter()
+        .flatten()
+        .filter(|l| (low..high).contains(l))
+    {
         let stroke = Stroke::new(1.0, Color32::from_rgb(255, 190, 90));
-        let ends = [egui::pos2(plot.left(), y(limit)), egui::pos2(plot.right(), y(limit))];
+        let ends = [
+            egui::pos2(plot.left(), y(limit)),
+            egui::pos2(plot.right(), y(limit)),
+        ];
         painter.extend(egui::Shape::dashed_line(&ends, stroke, 5.0, 4.0));
     }
     let stroke = Stroke::new(1.5, Color32::WHITE);
     for pair in trace.points.windows(2) {
         let [a, b] = pair else { continue };
-        let ends = [egui::pos2(x(a.t_s), y(a.max)), egui::pos2(x(b.t_s), y(b.max))];
+        let ends = [
+            egui::pos2(x(a.t_s), y(a.max)),
+            egui::pos2(x(b.t_s), y(b.max)),
+        ];
         if ends.iter().all(|p| p.y.is_finite()) {
             painter.line_segment(ends, stroke);
         }
@@ -101,7 +109,11 @@ fn second_before(ui: &mut Ui, fault: &Fault, t_s: f64, data: &Data) {
             painter.vline(x(a.t_s), y(a.max)..=y(a.min), stroke);
         }
     }
-    painter.vline(x(t_s), plot.y_range(), Stroke::new(1.5, theme::warning(true)));
+    painter.vline(
+        x(t_s),
+        plot.y_range(),
+        Stroke::new(1.5, theme::warning(true)),
+    );
     let title = format!(
         "{}, the second before: {} … {} {}",
         channel.label,
@@ -112,7 +124,7 @@ fn second_before(ui: &mut Ui, fault: &Fault, t_s: f64, data: &Data) {
     let font = egui::FontId::proportional(13.0);
     let at = rect.left_top() + egui::vec2(6.0, 2.0);
     painter.text(at, egui::Align2::LEFT_TOP, &title, font, Color32::WHITE);
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::WidgetType::Image, true, &title));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, &title));
     response.on_hover_text("The dashed lines are the limit; the upright line is the trip.");
 }
 

@@ -1,6 +1,6 @@
 //! The arrangement that each bench comes with.
 
-use super::{Pane, PanelKind, TREE_ID};
+use super::{Pane, PanelKind, tree_id};
 use egui_tiles::{Container, Linear, LinearDir, TileId, Tiles, Tree};
 
 /// Panels that lie behind each other as tabs.
@@ -42,5 +42,5 @@ pub fn tree(bench: &str) -> Tree<Pane> {
         LinearDir::Horizontal,
         &[(left, 1.0), (middle, 2.6)],
     );
-    Tree::new(TREE_ID, root, tiles)
+    Tree::new(tree_id(), root, tiles)
 }

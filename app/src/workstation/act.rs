@@ -15,6 +15,7 @@ use eframe::egui;
 use rt_core::guard::State;
 use rt_core::link::Command;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 
 /// What a file is chosen for.
 pub(super) enum Purpose {
@@ -60,7 +61,12 @@ impl Workstation {
             UiCommand::OpenSession => self.ask_for_session(),
             UiCommand::OpenRecording => {
                 let directory = self.settings.recordings.clone();
-                self.ask_for_file("Open recording", directory, &["mcap", "part"], Purpose::OpenRecording);
+                self.ask_for_file(
+                    "Open recording",
+                    directory,
+                    &["mcap", "part"],
+                    Purpose::OpenRecording,
+                );
             }
             UiCommand::CloseRecording => {
                 self.replay = None;
@@ -116,8 +122,13 @@ impl Workstation {
                 self.ask_where(&name, &["svg"], Content::Bytes(svg.into_bytes()));
             }
             Ask::ExportPng { name, rect } => {
-                self.screenshot = Some((name, rect));
-                let cmd = egui::ViewportCommand::Screenshot(egui::UserData::default());
+                let (tell, picture) = mpsc::channel();
+                self.screenshot = Some((name, rect, picture));
+                let callback = egui::ScreenshotCallback::new(move |image| {
+                    // A window that is gone by now has nobody to tell.
+                    let _ = tell.send(image);
+                });
+                let cmd = egui::ViewportCommand::Screenshot(callback);
                 self.ctx.send_viewport_cmd(cmd);
             }
             Ask::OpenRecording(path) => self.open_recording(path),
@@ -149,7 +160,9 @@ impl Workstation {
             _ => true,
         };
         if !sent {
-            self.tell("the loop does not take commands any more; close the window and look at the rig");
+            self.tell(
+                "the loop does not take commands any more; close the window and look at the rig",
+            );
         }
     }
 
@@ -219,7 +232,9 @@ impl Workstation {
         let now = self.workspace.name().map(str::to_owned);
         let after = now.and_then(|now| named.range(now..).nth(1));
         let Some((name, text)) = after.or(named.first_key_value()) else {
-            self.tell("no layout was saved yet: Save layout … (Ctrl+S) keeps this one under a name");
+            self.tell(
+                "no layout was saved yet: Save layout … (Ctrl+S) keeps this one under a name",
+            );
             return;
         };
         let sentence = match self.workspace.use_named(name, text) {

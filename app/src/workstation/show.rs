@@ -16,7 +16,6 @@ use crate::settings::{AROUND_S, HISTORY_MB};
 use crate::view::{Ask, View};
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
-use rt_core::guard::State;
 use rt_core::param::ParamSpec;
 
 impl Workstation {
@@ -58,7 +57,8 @@ impl Workstation {
                 egui::CentralPanel::default().show(ui, |ui| {
                     ui.centered_and_justified(|ui| {
                         ui.label(
-                            RichText::new(format!("Preparing {title} …  {seconds:.0} s")).size(20.0),
+                            RichText::new(format!("Preparing {title} …  {seconds:.0} s"))
+                                .size(20.0),
                         )
                     });
                     ui.ctx().request_repaint_after(RESTING);
@@ -253,30 +253,50 @@ impl Workstation {
                 ui.set_width(520.0);
                 ui.checkbox(&mut settings.record_every_run, "Record every run")
                     .on_hover_text("From arming until the bench is idle again.");
-                ui.checkbox(&mut settings.capture_on_trip, "Record the time around a trip");
-                egui::Grid::new("settings").num_columns(2).spacing([12.0, 8.0]).show(ui, |ui| {
-                    let mut seconds = |name: &str, value: &mut f64| {
-                        let label = ui.label(name);
-                        let drag = egui::DragValue::new(value).range(AROUND_S).suffix(" s").speed(0.1);
+                ui.checkbox(
+                    &mut settings.capture_on_trip,
+                    "Record the time around a trip",
+                );
+                egui::Grid::new("settings")
+                    .num_columns(2)
+                    .spacing([12.0, 8.0])
+                    .show(ui, |ui| {
+                        let mut seconds = |name: &str, value: &mut f64| {
+                            let label = ui.label(name);
+                            let drag = egui::DragValue::new(value)
+                                .range(AROUND_S)
+                                .suffix(" s")
+                                .speed(0.1);
+                            ui.add(drag).labelled_by(label.id);
+                            ui.end_row();
+                        };
+                        seconds("Kept before a recording", &mut settings.before_s);
+                        seconds("Kept after a trigger", &mut settings.after_s);
+                        let label = ui.label("Memory for the past");
+                        let drag = egui::DragValue::new(&mut settings.history_mb)
+                            .range(HISTORY_MB)
+                            .suffix(" MB");
                         ui.add(drag).labelled_by(label.id);
                         ui.end_row();
-                    };
-                    seconds("Kept before a recording", &mut settings.before_s);
-                    seconds("Kept after a trigger", &mut settings.after_s);
-                    let label = ui.label("Memory for the past");
-                    let drag = egui::DragValue::new(&mut settings.history_mb).range(HISTORY_MB).suffix(" MB");
-                    ui.add(drag).labelled_by(label.id);
-                    ui.end_row();
-                    ui.label("Recordings go to");
-                    ui.horizontal(|ui| {
-                        ui.label(RichText::new(settings.recordings.display().to_string()).monospace().size(13.0));
-                        if ui.button("Choose …").clicked() {
-                            asks.push(Ask::ChooseRecordings);
-                        }
+                        ui.label("Recordings go to");
+                        ui.horizontal(|ui| {
+                            ui.label(
+                                RichText::new(settings.recordings.display().to_string())
+                                    .monospace()
+                                    .size(13.0),
+                            );
+                            if ui.button("Choose …").clicked() {
+                                asks.push(Ask::ChooseRecordings);
+                            }
+                        });
+                        ui.end_row();
                     });
-                    ui.end_row();
-                });
-                ui.label(RichText::new("Times, memory and directory take effect when a session is opened.").size(13.0));
+                ui.label(
+                    RichText::new(
+                        "Times, memory and directory take effect when a session is opened.",
+                    )
+                    .size(13.0),
+                );
             });
         self.settings_open = is_open;
         if *before.recordings != self.settings.recordings || before != self.settings {
@@ -286,18 +306,14 @@ impl Workstation {
 
     /// A picture of the window that was asked for has come.
     fn take_screenshot(&mut self, ctx: &egui::Context) {
-        if self.screenshot.is_none() {
+        let Some((_, _, picture)) = &self.screenshot else {
             return;
-        }
-        let image = ctx.input(|input| {
-            input.events.iter().find_map(|event| match event {
-                egui::Event::Screenshot { image, .. } => Some(image.clone()),
-                _ => None,
-            })
-        });
-        if let Some(image) = image
-            && let Some((name, rect)) = self.screenshot.take()
-        {
+        };
+        let Ok(image) = picture.try_recv() else {
+            ctx.request_repaint_after(RESTING);
+            return;
+        };
+        if let Some((name, rect, _)) = self.screenshot.take() {
             match export::png(&image, rect, ctx.pixels_per_point()) {
                 Ok(bytes) => self.ask_where(&name, &["png"], Content::Bytes(bytes)),
                 Err(problem) => self.tell(format!("no picture: {problem}")),
@@ -310,12 +326,20 @@ fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     egui::CentralPanel::default().show(ui, |ui| {
         ui.add_space(60.0);
         ui.vertical_centered(|ui| {
-            ui.label(RichText::new(format!("'{title}' could not be started")).size(20.0).strong());
+            ui.label(
+                RichText::new(format!("'{title}' could not be started"))
+                    .size(20.0)
+                    .strong(),
+            );
             ui.add_space(8.0);
             ui.label(problem);
             ui.add_space(16.0);
             for command in [UiCommand::OpenSession, UiCommand::OpenRecording] {
-                if ui.button(command.text()).on_hover_text(command.tooltip()).clicked() {
+                if ui
+                    .button(command.text())
+                    .on_hover_text(command.tooltip())
+                    .clicked()
+                {
                     asks.push(Ask::Command(command));
                 }
             }

@@ -72,6 +72,25 @@ fn stretch(a: &ExportArguments, session: &Session) -> Result<TimeRange, Failure>
     Ok(range)
 }
 
+/// Writes a whole recording in the format that the ending of the name says.
+pub(crate) fn whole(recording: &Path, out: &Path) -> Result<(), String> {
+    let to = match out.extension().and_then(|e| e.to_str()) {
+        Some("csv") => Format::Csv,
+        Some(ENDING) => Format::Mcap,
+        _ => return Err("the name must end in .csv or .mcap".into()),
+    };
+    let arguments = ExportArguments {
+        file: recording.to_owned(),
+        to,
+        out: out.to_owned(),
+        from: None,
+        until: None,
+        channels: Vec::new(),
+        json: false,
+    };
+    export(&arguments).map_err(Failure::into_text)
+}
+
 /// Writes a recording for other programs.
 pub fn export(a: &ExportArguments) -> Result<(), Failure> {
     let session = open(&a.file)?;
