@@ -5,6 +5,8 @@ mod act;
 mod background;
 mod replay;
 mod show;
+#[cfg(test)]
+mod tests;
 
 use crate::bench_run::{BenchRun, Starting};
 use crate::export::Exports;

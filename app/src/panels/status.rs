@@ -57,11 +57,11 @@ pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
         ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
             clicked = clicked.or(menu(ui, bar));
             let pause = if bar.paused {
-                "▶ Resume plots"
+                "▶ Resume"
             } else {
-                "⏸ Pause plots"
+                "⏸ Pause"
             };
-            let pause = Button::new(pause).min_size(egui::vec2(136.0, HEIGHT));
+            let pause = Button::new(pause).min_size(egui::vec2(92.0, HEIGHT));
             if with_tooltip(ui.add(pause), ui, UiCommand::Pause).clicked() {
                 clicked = Some(UiCommand::Pause);
             }
@@ -77,12 +77,12 @@ fn state_badge(ui: &mut Ui, bar: &Bar<'_>) {
     } else {
         (bar.state.name(), theme::state_color(bar.state))
     };
-    let (rect, response) = ui.allocate_exact_size(egui::vec2(144.0, HEIGHT), egui::Sense::hover());
+    let (rect, response) = ui.allocate_exact_size(egui::vec2(132.0, HEIGHT), egui::Sense::hover());
     let painter = ui.painter();
     painter.rect_filled(rect, CornerRadius::same(6), color);
-    let shape_at = rect.left_center() + egui::vec2(22.0, 0.0);
+    let shape_at = rect.left_center() + egui::vec2(18.0, 0.0);
     theme::paint_state_shape(painter, bar.state, shape_at, 9.0, Color32::WHITE);
-    let text_at = rect.left_center() + egui::vec2(42.0, 0.0);
+    let text_at = rect.left_center() + egui::vec2(36.0, 0.0);
     painter.text(
         text_at,
         egui::Align2::LEFT_CENTER,
@@ -102,7 +102,7 @@ fn button(ui: &mut Ui, command: UiCommand, available: bool) -> egui::Response {
     if is_stop {
         text = text.strong().color(Color32::WHITE);
     }
-    let width = if is_stop { 116.0 } else { 64.0 };
+    let width = if is_stop { 108.0 } else { 58.0 };
     let mut button = Button::new(text).min_size(egui::vec2(width, HEIGHT));
     if is_stop {
         button = button
@@ -137,7 +137,7 @@ fn record_button(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
         Button::new(text)
     };
     let label = if recording { "End recording" } else { "Record" };
-    let response = ui.add_enabled(!bar.ended, button.min_size(egui::vec2(140.0, HEIGHT)));
+    let response = ui.add_enabled(!bar.ended, button.min_size(egui::vec2(128.0, HEIGHT)));
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
     let clicked = with_tooltip(response, ui, UiCommand::Record).clicked();
     clicked.then_some(UiCommand::Record)
