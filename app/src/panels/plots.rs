@@ -179,7 +179,7 @@ impl PlotsPanel {
     /// Without plots: what to do.
     fn empty(&mut self, ui: &mut Ui, view: &View<'_>, asks: &mut Vec<Ask>) {
         let rect = ui.available_rect_before_wrap();
-        let zone = ui.interact(rect, ui.id().with("empty"), Sense::hover());
+        let zone = ui.interact(rect, ui.scope_id().with("empty"), Sense::hover());
         ui.vertical_centered(|ui| {
             ui.add_space(0.3 * rect.height());
             ui.label("No plots. Drag a channel here, or add a plot above and choose channels with its +.");
@@ -224,7 +224,7 @@ impl PlotsPanel {
         repaint_in(ui, due_s);
         let height = 64.0 + 20.0 * (channels.len() + 1) as f32;
         let most = 0.5 * ui.available_height();
-        Panel::bottom(ui.id().with("cursors"))
+        Panel::bottom(ui.scope_id().with("cursors"))
             .resizable(true)
             .default_size(height.min(most))
             .size_range(90.0..=most.max(91.0))
@@ -365,7 +365,7 @@ impl PlotsPanel {
         self.buttons(ui, view, state, place, deeds);
         let top = (rect.top() + used + 2.0).min(rect.bottom() - 40.0);
         let plot = Rect::from_x_y_ranges(place.columns, top..=rect.bottom() - 2.0);
-        let response = ui.interact(plot, ui.id().with(("plot", i)), Sense::click_and_drag());
+        let response = ui.interact(plot, ui.scope_id().with(("plot", i)), Sense::click_and_drag());
         response.widget_info(|| {
             let words = format!("Plot {}: {}", i + 1, state.title(data));
             WidgetInfo::labeled(Role::Canvas, true, words)
@@ -398,7 +398,7 @@ impl PlotsPanel {
                 response.show_tooltip_text(words);
             }
         }
-        let menu_id = ui.id().with("menu at");
+        let menu_id = ui.scope_id().with("menu at");
         if response.secondary_clicked()
             && let Some(at) = response.interact_pointer_pos()
         {
@@ -531,7 +531,7 @@ impl PlotsPanel {
 
     fn do_gesture(&mut self, view: &View<'_>, scale: &Scale, gesture: Gesture, asks: &mut Vec<Ask>) {
         let edge_s = scale.to_s;
-        let mut cursor = |cursors: &mut Cursors, which, x: f64| {
+        let cursor = |cursors: &mut Cursors, which, x: f64| {
             if !cursors.is_on {
                 cursors.place(scale.from_s, scale.to_s, false);
             }
@@ -721,7 +721,7 @@ fn new_plot_zone(ui: &Ui, rect: Rect, deeds: &mut Vec<Deed>) {
     if !DragAndDrop::has_payload_of_type::<ChannelDrag>(ui.ctx()) {
         return;
     }
-    let zone = ui.interact(rect, ui.id().with("new plot"), Sense::hover());
+    let zone = ui.interact(rect, ui.scope_id().with("new plot"), Sense::hover());
     let color = ui.visuals().selection.stroke.color;
     paint_zone(ui, rect, "Drop here for a plot of its own", color);
     if let Some(drag) = zone.dnd_release_payload::<ChannelDrag>() {
@@ -741,7 +741,7 @@ fn paint_zone(ui: &Ui, rect: Rect, words: &str, color: egui::Color32) {
 /// The lane with events, and their words under the pointer.
 fn lane_of_events(ui: &Ui, lane: Rect, events: &[SeenEvent<'_>]) {
     events::paint_lane(ui, lane, events);
-    let response = ui.interact(lane, ui.id().with("events"), Sense::hover());
+    let response = ui.interact(lane, ui.scope_id().with("events"), Sense::hover());
     if let Some(pointer) = response.hover_pos() {
         let words = events::words_near(events, pointer.x);
         if !words.is_empty() {

@@ -3,7 +3,7 @@
 use super::cursors::Which;
 use super::scale::Scale;
 use eframe::egui::{
-    CursorIcon, EventFilter, Key, Modifiers, PointerButton, Rect, Response, Role, Sense, Ui, Vec2,
+    CursorIcon, EventFilter, Key, Modifiers, PointerButton, Rect, Response, Sense, Ui, Vec2,
     WidgetInfo, pos2,
 };
 
@@ -161,7 +161,7 @@ fn keys(ui: &Ui, response: &Response, scale: &Scale) -> Vec<Gesture> {
 /// The bar below the axis: where the picture stands in all that is known, to be dragged. `known` are its
 /// ends in the axis' unit.
 pub fn scroll_bar(ui: &Ui, strip: Rect, scale: &Scale, known: (f64, f64)) -> Option<Gesture> {
-    let id = ui.id().with("history");
+    let id = ui.scope_id().with("history");
     let response = ui.interact(strip, id, Sense::click_and_drag());
     let words = "Part of the past that is shown";
     response.widget_info(|| WidgetInfo::slider(true, scale.to, words));

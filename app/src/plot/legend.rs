@@ -103,7 +103,7 @@ pub fn show(
 
 /// The cross behind an entry.
 fn removes(ui: &Ui, rect: Rect, plot: usize, name: &str) -> bool {
-    let id = ui.id().with(("remove", name));
+    let id = ui.scope_id().with(("remove", name));
     let response = ui.interact(rect, id, Sense::click());
     let words = format!("Remove {name} from plot {}", plot + 1);
     response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words.as_str()));

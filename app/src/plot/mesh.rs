@@ -202,6 +202,32 @@ mod tests {
     }
 
     #[test]
+    fn a_single_sample_among_a_hundred_thousand_is_on_the_screen() {
+        let mut data = crate::data::sample::run(0.01);
+        data.history = crate::history::History::new(1, 16 << 20);
+        for n in 0..100_000 {
+            let value = if n == 77_777 { 250.0 } else { 0.0 };
+            data.history.push(f64::from(n) * 0.002, &[value]);
+        }
+        let scale = crate::plot::scale::Scale {
+            from: 0.0,
+            to: 200.0,
+            from_s: 0.0,
+            to_s: 200.0,
+            passage: None,
+        };
+        let line = crate::plot::traces::line(&data, 0, &scale, 600.0, 1.0);
+        let points: Vec<_> = line.points.iter().map(|p| (3.0 * p.x, p.low, p.high)).collect();
+        let mesh = drawn(&points);
+        let (_, high) = reach(&mesh);
+        assert!((250.0..=250.6).contains(&high), "{high}");
+        let solid = mesh.vertices.iter().filter(|v| v.color == PEN.color);
+        let top = solid.min_by(|a, b| a.pos.y.total_cmp(&b.pos.y)).unwrap();
+        // Within a pixel of where it was taken.
+        assert!((top.pos.x - 3.0 * 155.554).abs() <= 1.6, "{}", top.pos.x);
+    }
+
+    #[test]
     fn a_band_reaches_from_the_smallest_to_the_largest() {
         let (low, high) = reach(&drawn(&[(0.0, 1.0, 5.0), (1.0, -30.0, 40.0), (2.0, 2.0, 3.0)]));
         assert!((40.0..=40.6).contains(&high) && (-30.6..=-30.0).contains(&low));
