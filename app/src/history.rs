@@ -221,7 +221,7 @@ impl History {
             .blocks
             .get(block)
             .map_or(0, |b| b.times.partition_point(|t| *t < t_s));
-        block * BLOCK + within
+        (block * BLOCK + within).min(self.len())
     }
 
     /// The value of a channel at the last sample that is not after a time.

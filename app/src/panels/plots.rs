@@ -17,7 +17,7 @@ use crate::plot::table;
 use crate::units::shown;
 use crate::view::{Ask, View};
 use eframe::egui::{
-    self, Align, Align2, DragAndDrop, FontId, Key, Layout, Panel, Rect, Role, ScrollArea, Sense,
+    self, Align, DragAndDrop, FontId, Key, Layout, Panel, Rect, Role, ScrollArea, Sense,
     Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 use serde::{Deserialize, Serialize};
@@ -339,7 +339,7 @@ impl PlotsPanel {
     ) {
         let data = view.data;
         let (i, rect) = (place.number, place.rect);
-        let at_s = hover_s.unwrap_or(view.now_s);
+        let at_s = hover_s.unwrap_or(common.scale.to_s);
         let value = |id: &str| {
             let (at, channel) = data.channel(id)?;
             let value = data.history.value_at(at, at_s)?;
@@ -384,7 +384,9 @@ impl PlotsPanel {
             let words = "Drag a channel here, or choose one with + on the right.";
             let font = FontId::proportional(14.0);
             let ink = ui.visuals().weak_text_color();
-            ui.painter().text(plot.center(), Align2::CENTER_CENTER, words, font, ink);
+            let words = ui.painter().layout(words.to_owned(), font, ink, plot.width() - 20.0);
+            let corner = plot.center() - 0.5 * words.size();
+            ui.painter().galley(corner, words, ink);
         }
         if response.has_focus() {
             let stroke = ui.visuals().selection.stroke;
@@ -395,7 +397,7 @@ impl PlotsPanel {
         if let Some(pointer) = response.hover_pos() {
             let words = events::words_near(common.events, pointer.x);
             if !words.is_empty() && response.hovered() && self.grab.is_none() {
-                response.show_tooltip_text(words);
+                tell_at_pointer(&response, words);
             }
         }
         let menu_id = ui.scope_id().with("menu at");
@@ -745,9 +747,15 @@ fn lane_of_events(ui: &Ui, lane: Rect, events: &[SeenEvent<'_>]) {
     if let Some(pointer) = response.hover_pos() {
         let words = events::words_near(events, pointer.x);
         if !words.is_empty() {
-            response.show_tooltip_text(words);
+            tell_at_pointer(&response, words);
         }
     }
+}
+
+fn tell_at_pointer(response: &egui::Response, words: String) {
+    egui::Tooltip::for_enabled(response)
+        .at_pointer()
+        .show(|ui| ui.label(words));
 }
 
 /// Asks for a frame when something of this panel is due.

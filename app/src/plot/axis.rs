@@ -14,14 +14,14 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// The smallest axis that holds a range.
+    /// The smallest axis that holds a range. A value on a mark needs none beyond it.
     pub fn holding(range: Option<(f64, f64)>) -> Self {
         let (low, high) = range.unwrap_or((0.0, 1.0));
         let smallest = 1e-3_f64.max(1e-6 * low.abs().max(high.abs()));
         let step = step_for((high - low).max(smallest), 4);
         let (low, high) = (
-            (low / step - 0.1).floor() * step,
-            (high / step + 0.1).ceil() * step,
+            (low / step + 1e-9).floor() * step,
+            (high / step - 1e-9).ceil() * step,
         );
         Self {
             low,
@@ -134,7 +134,7 @@ mod tests {
     fn marks_are_labelled_as_finely_as_they_stand() {
         let axis = Axis::holding(Some((0.0, 0.9)));
         let labels: Vec<String> = axis.marks().iter().map(|m| axis.label(*m)).collect();
-        assert_eq!(labels, ["-0.5", "0.0", "0.5", "1.0"]);
+        assert_eq!(labels, ["0.0", "0.5", "1.0"]);
         assert_eq!(label(0.15, 0.05), "0.15");
         assert_eq!(label(2e6, 1e6), "2e6");
     }

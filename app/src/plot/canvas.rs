@@ -4,7 +4,7 @@ use super::axis::Axis;
 use super::cursors::Which;
 use super::events::{SeenEvent, paint_lines};
 use super::mesh::{Pen, add_line};
-use super::overlay::Meaning;
+use super::overlay::{AcrossLine, Meaning};
 use super::picture::PlotPicture;
 use super::scale::Scale;
 use crate::data::LineMarks;
@@ -75,15 +75,18 @@ pub fn paint(
     outside.rect_filled(plot, 0.0, ui.visuals().extreme_bg_color);
     let painter = outside.with_clip_rect(plot.intersect(ui.clip_rect()));
     let grid = Stroke::new(1.0, theme::grid(dark));
-    for (mark, _) in common.marks {
-        painter.vline(common.x(plot, *mark), plot.y_range(), grid);
-    }
-    if let Some(line) = common.line {
-        paint_supports(&painter, plot, common, line, dark);
+    match common.line {
+        // Supports are the grid of a line.
+        Some(line) => paint_supports(&painter, plot, common, line, dark),
+        None => {
+            for (mark, _) in common.marks {
+                painter.vline(common.x(plot, *mark), plot.y_range(), grid);
+            }
+        }
     }
     paint_axes(outside, &painter, plot, picture, dark);
     paint_lines(&painter, plot, common.events, dark);
-    paint_across(&painter, plot, picture, dark, false);
+    paint_across(&painter, plot, picture, dark);
     let mut mesh = Mesh::default();
     let pixel = 1.0 / ui.ctx().pixels_per_point();
     // The line that is pointed at comes last and so on top.
@@ -104,32 +107,11 @@ pub fn paint(
         add_line(&mut mesh, &drawn.line.points, place, plot, pen);
     }
     painter.add(Shape::mesh(mesh));
-    paint_across(&painter, plot, picture, dark, true);
+    paint_words(ui, &painter, plot, picture, dark);
     paint_cursors(&painter, plot, common, ui.visuals().text_color());
     paint_hover(&painter, plot, picture, common, values, dark);
     paint_tags(outside, plot, picture, common, dark);
-    if picture.samples_per_point > 1 {
-        let words = format!("min/max of {} samples", picture.samples_per_point);
-        plate(
-            &painter,
-            plot.right_top() + vec2(-6.0, 4.0),
-            Align2::RIGHT_TOP,
-            &words,
-            ui.visuals().weak_text_color(),
-            dark,
-        );
-    }
     outside.rect_stroke(plot, 0.0, grid, eframe::egui::StrokeKind::Inside);
-}
-
-/// Words on a plate, readable over lines.
-fn plate(painter: &Painter, at: Pos2, anchor: Align2, words: &str, color: Color32, dark: bool) {
-    let galley = painter.layout_no_wrap(words.to_owned(), FONT, color);
-    let rect = anchor.anchor_size(at, galley.size());
-    let ground = if dark { 14 } else { 255 };
-    let ground = Color32::from_rgba_unmultiplied(ground, ground, ground, 190);
-    painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, ground);
-    painter.galley(rect.min, galley, color);
 }
 
 fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
@@ -145,7 +127,7 @@ fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPic
         let marks = axis.marks();
         let apart = (y(plot, *axis, 0.0) - y(plot, *axis, axis.step)).abs();
         let every = (NUMBER_ROOM / apart.max(0.1)).ceil().max(1.0) as usize;
-        for (i, mark) in marks.iter().enumerate() {
+        for mark in &marks {
             let at = y(plot, *axis, *mark);
             if side == 0 {
                 inside.hline(plot.x_range(), at, Stroke::new(1.0, theme::grid(dark)));
@@ -154,7 +136,9 @@ fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPic
                 outside.hline(tick, at, Stroke::new(1.0, color));
             }
             let has_room = at > plot.top() + 3.0 && at < plot.bottom() - 3.0;
-            if i % every == 0 && has_room {
+            // Counted from zero, so that zero has a number.
+            let number = (mark / axis.step).round().abs() as usize;
+            if number.is_multiple_of(every) && has_room {
                 outside.text(pos2(x + 6.0 * out, at), anchor, axis.label(*mark), FONT, color);
             }
         }
@@ -167,55 +151,69 @@ fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPic
     }
 }
 
-fn paint_across(
-    painter: &Painter,
-    plot: Rect,
-    picture: &PlotPicture,
-    dark: bool,
-    is_on_top: bool,
-) {
+fn paint_across(painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
+    for (line, at) in seen_across(plot, picture) {
+        let path = [pos2(plot.left(), at), pos2(plot.right(), at)];
+        let (dash, gap) = match line.meaning {
+            Meaning::Limit => (10.0, 6.0),
+            Meaning::Mean => (24.0, 3.0),
+            Meaning::Deviation => (3.0, 4.0),
+        };
+        let stroke = Stroke::new(1.2, across_color(line, dark));
+        painter.extend(Shape::dashed_line(&path, stroke, dash, gap));
+    }
+}
+
+fn seen_across(plot: Rect, picture: &PlotPicture) -> impl Iterator<Item = (&AcrossLine, f32)> {
     let (side, lines) = &picture.across;
-    let Some((axis, _)) = &picture.axes[*side] else {
-        return;
+    let axis = picture.axes[*side].as_ref().map(|(axis, _)| *axis);
+    lines.iter().filter_map(move |line| {
+        let at = y(plot, axis?, line.value);
+        plot.y_range().contains(at).then_some((line, at))
+    })
+}
+
+fn across_color(line: &AcrossLine, dark: bool) -> Color32 {
+    match line.meaning {
+        Meaning::Limit => super::events::color(crate::data::Weight::Trip, dark),
+        Meaning::Mean | Meaning::Deviation => Color32::from_gray(if dark { 215 } else { 50 }),
+    }
+}
+
+/// Words on plates: what the picture leaves out, then what stands at the lines across: limits on the right,
+/// the others on the left, above or below their line. Where another plate stands already there is none.
+fn paint_words(ui: &Ui, painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
+    let mut taken: Vec<Rect> = Vec::new();
+    let mut plate = |anchor: Align2, at: Pos2, words: &str, color: Color32| {
+        let galley = painter.layout_no_wrap(words.to_owned(), FONT, color);
+        let rect = anchor.anchor_size(at, galley.size());
+        let is_free = plot.contains_rect(rect) && !taken.iter().any(|t| t.intersects(rect));
+        if is_free {
+            let ground = if dark { 14 } else { 255 };
+            let ground = Color32::from_rgba_unmultiplied(ground, ground, ground, 140);
+            painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, ground);
+            painter.galley(rect.min, galley, color);
+            taken.push(rect.expand2(vec2(4.0, 0.0)));
+        }
+        is_free
     };
-    let mut free: Vec<Rangef> = Vec::new();
-    for line in lines {
-        let at = y(plot, *axis, line.value);
-        if !plot.y_range().contains(at) {
-            continue;
-        }
-        let color = match line.meaning {
-            Meaning::Limit => crate::plot::events::color(crate::data::Weight::Trip, dark),
-            Meaning::Mean | Meaning::Deviation => Color32::from_gray(if dark { 215 } else { 50 }),
+    if picture.samples_per_point > 1 {
+        let words = format!("min/max of {} samples", picture.samples_per_point);
+        let corner = plot.right_top() + vec2(-6.0, 3.0);
+        plate(Align2::RIGHT_TOP, corner, &words, ui.visuals().weak_text_color());
+    }
+    for (line, at) in seen_across(plot, picture) {
+        let color = across_color(line, dark);
+        let (x, above, below) = match line.meaning {
+            Meaning::Limit => (plot.right() - 8.0, Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP),
+            Meaning::Mean | Meaning::Deviation => {
+                (plot.left() + 8.0, Align2::LEFT_BOTTOM, Align2::LEFT_TOP)
+            }
         };
-        if !is_on_top {
-            let path = [pos2(plot.left(), at), pos2(plot.right(), at)];
-            let (dash, gap) = match line.meaning {
-                Meaning::Limit => (10.0, 6.0),
-                Meaning::Mean => (24.0, 3.0),
-                Meaning::Deviation => (3.0, 4.0),
-            };
-            painter.extend(Shape::dashed_line(&path, Stroke::new(1.2, color), dash, gap));
-            continue;
-        }
-        // Labels of limits stand on the right, the others on the left; none covers another.
-        let is_limit = line.meaning == Meaning::Limit;
-        let room = Rangef::new(at - 15.0, at - 1.0);
-        if !is_limit && free.iter().any(|f| f.min < room.max && room.min < f.max) {
-            continue;
-        }
-        let is_high = at < plot.top() + 16.0;
-        let (x, anchor) = match (is_limit, is_high) {
-            (true, false) => (plot.right() - 8.0, Align2::RIGHT_BOTTOM),
-            (true, true) => (plot.right() - 8.0, Align2::RIGHT_TOP),
-            (false, false) => (plot.left() + 8.0, Align2::LEFT_BOTTOM),
-            (false, true) => (plot.left() + 8.0, Align2::LEFT_TOP),
-        };
-        let gap = if is_high { 1.0 } else { -1.0 };
-        plate(painter, pos2(x, at + gap), anchor, &line.label, color, dark);
-        if !is_limit {
-            free.push(room);
-        }
+        let roomy = plot.width() > 620.0;
+        let words = if roomy { &line.label } else { &line.short };
+        let _ = plate(above, pos2(x, at - 1.0), words, color)
+            || plate(below, pos2(x, at + 1.0), words, color);
     }
 }
 
@@ -226,7 +224,7 @@ fn paint_supports(
     line: &LineMarks,
     dark: bool,
 ) {
-    let strong = Stroke::new(1.0, Color32::from_gray(if dark { 110 } else { 140 }));
+    let strong = Stroke::new(1.0, Color32::from_gray(if dark { 85 } else { 170 }));
     for x in line.supports_m.iter().filter_map(|x| common.seen(plot, *x)) {
         painter.vline(x, plot.y_range(), strong);
     }

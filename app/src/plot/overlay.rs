@@ -21,15 +21,18 @@ pub struct AcrossLine {
     pub value: f64,
     /// What stands at it.
     pub label: String,
+    /// The same where there is little room.
+    pub short: String,
     /// What it says.
     pub meaning: Meaning,
 }
 
 impl AcrossLine {
-    fn new(value: f64, label: String, meaning: Meaning) -> Self {
+    fn new(value: f64, label: String, short: &str, meaning: Meaning) -> Self {
         Self {
             value,
             label,
+            short: format!("{short} {value:.0} N"),
             meaning,
         }
     }
@@ -42,9 +45,9 @@ pub fn statistics_lines(found: &ChannelStatistics) -> Vec<AcrossLine> {
     };
     let (low, high) = (mean - 3.0 * deviation, mean + 3.0 * deviation);
     vec![
-        AcrossLine::new(high, format!("F_m + 3σ  {high:.0} N"), Meaning::Deviation),
-        AcrossLine::new(mean, format!("F_m  {mean:.0} N"), Meaning::Mean),
-        AcrossLine::new(low, format!("F_m − 3σ  {low:.0} N"), Meaning::Deviation),
+        AcrossLine::new(high, format!("F_m + 3σ  {high:.0} N"), "+ 3σ", Meaning::Deviation),
+        AcrossLine::new(mean, format!("F_m  {mean:.0} N"), "F_m", Meaning::Mean),
+        AcrossLine::new(low, format!("F_m − 3σ  {low:.0} N"), "− 3σ", Meaning::Deviation),
     ]
 }
 
@@ -55,6 +58,7 @@ pub fn limit_lines(limits: &ForceLimits, speed_kmh: Option<f64>) -> Vec<AcrossLi
     let mut lines = vec![AcrossLine::new(
         least,
         format!("limit F_m − 3σ > {least:.0} N ({standard})"),
+        "limit >",
         Meaning::Limit,
     )];
     if let Some(limit) = speed_kmh.and_then(|v| limits.statistical_max_at(v)) {
@@ -65,7 +69,7 @@ pub fn limit_lines(limits: &ForceLimits, speed_kmh: Option<f64>) -> Vec<AcrossLi
         };
         let system = &limits.system;
         let label = format!("limit F_m + 3σ ≤ {most:.0} N ({standard}, {system}, {speeds})");
-        lines.push(AcrossLine::new(most, label, Meaning::Limit));
+        lines.push(AcrossLine::new(most, label, "limit ≤", Meaning::Limit));
     }
     lines
 }

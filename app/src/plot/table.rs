@@ -49,14 +49,17 @@ pub fn head(ui: &mut Ui, data: &Data, cursors: &mut Cursors, scale: &Scale, edge
     ui.horizontal_wrapped(|ui| {
         for which in [Which::A, Which::B] {
             let mut t_s = cursors.time_s(which, edge_s);
-            let name = ui.label(which.letter()).on_hover_text("Drag its line in a plot, or press its letter there.");
             let width = (scale.to_s - scale.from_s).abs().max(1e-3);
             let value = DragValue::new(&mut t_s)
                 .speed(width / 500.0)
                 .fixed_decimals(4)
+                .prefix(format!("{}  ", which.letter()))
                 .suffix(" s");
-            let response = ui.add(value).labelled_by(name.id);
-            if response.on_hover_text("Time of the cursor: drag or type.").changed() {
+            let about = format!("Time of cursor {}", which.letter());
+            let response = ui.add(value);
+            ui.ctx().accesskit_node_builder(response.id, |node| node.set_label(about.as_str()));
+            let how = format!("{about}: drag or type. In a plot: drag its line, or press its letter.");
+            if response.on_hover_text(how).changed() {
                 cursors.set(which, t_s, edge_s);
             }
         }

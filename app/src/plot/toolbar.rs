@@ -4,7 +4,7 @@ use super::scale::{Against, Horizontal, PLACE_CHANNEL, SPANS_M, SPANS_S};
 use crate::data::Weight;
 use crate::theme;
 use crate::view::View;
-use eframe::egui::{RichText, Ui};
+use eframe::egui::{Frame, Margin, RichText, Stroke, Ui};
 
 /// Narrower than this, choices go into menus.
 const NARROW: f32 = 760.0;
@@ -170,8 +170,15 @@ fn live(ui: &mut Ui, view: &View<'_>, horizontal: &Horizontal, deeds: &mut Vec<T
         (None, false) => (format!("Not live: stands at {:.3} s", view.now_s), Some("Back to live")),
     };
     let color = theme::warning(dark);
-    ui.label(RichText::new(words).color(color).strong())
-        .on_hover_text("The picture stands still; samples go on being gathered and nothing is lost.");
+    Frame::new()
+        .stroke(Stroke::new(1.5, color))
+        .corner_radius(5)
+        .inner_margin(Margin::symmetric(8, 3))
+        .show(ui, |ui| {
+            ui.label(RichText::new(words).color(color)).on_hover_text(
+                "The picture stands still; samples go on being gathered and nothing is lost.",
+            );
+        });
     if let Some(back) = back {
         let button = ui.button(back).on_hover_text("Also: double-click in a plot, or key Home there.");
         if button.clicked() {
