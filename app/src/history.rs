@@ -4,6 +4,7 @@
 //! Samples are kept as floats (seven digits): what is drawn and measured with cursors needs no more, and an
 //! hour at 1 kHz takes half the memory. Exact values are in the recording.
 
+use crate::statistics::ChannelStatistics;
 use std::collections::VecDeque;
 
 /// Samples in a block.
@@ -37,6 +38,8 @@ impl Extremes {
 struct Strip {
     samples: Vec<f32>,
     levels: [Vec<Extremes>; BUCKETS.len()],
+    /// Of all its samples, so that a long stretch needs no look at each of them.
+    statistics: ChannelStatistics,
 }
 
 /// A stretch of time of all channels.
@@ -50,6 +53,7 @@ impl Block {
         let strip = || Strip {
             samples: Vec::with_capacity(BLOCK),
             levels: BUCKETS.map(|bucket| Vec::with_capacity(BLOCK / bucket)),
+            statistics: ChannelStatistics::default(),
         };
         Self {
             times: Vec::with_capacity(BLOCK),
@@ -62,6 +66,7 @@ impl Block {
         for strip in &mut self.strips {
             strip.samples.clear();
             strip.levels.iter_mut().for_each(Vec::clear);
+            strip.statistics = ChannelStatistics::default();
         }
     }
 
@@ -71,6 +76,7 @@ impl Block {
         for (c, strip) in self.strips.iter_mut().enumerate() {
             let value = values.get(c).copied().unwrap_or(f64::NAN) as f32;
             strip.samples.push(value);
+            strip.statistics.add(f64::from(value));
             let alone = Extremes {
                 min: value,
                 max: value,
@@ -215,7 +221,7 @@ impl History {
             .blocks
             .get(block)
             .map_or(0, |b| b.times.partition_point(|t| *t < t_s));
-        block * BLOCK + within
+        (block * BLOCK + within).min(self.len())
     }
 
     /// The value of a channel at the last sample that is not after a time.
@@ -240,6 +246,36 @@ impl History {
         (from..self.len())
             .map_while(move |i| Some((self.time(i)?, self.sample(channel, i)?)))
             .take_while(move |(t, _)| *t <= to_s)
+    }
+
+    /// Mean, deviation and extremes of a channel from one time to another, both included.
+    pub fn statistics(&self, channel: usize, from_s: f64, to_s: f64) -> ChannelStatistics {
+        let begin = self.first_at_or_after(from_s);
+        let mut end = self.first_at_or_after(to_s);
+        while self.time(end).is_some_and(|t| t <= to_s) {
+            end += 1;
+        }
+        let mut found = ChannelStatistics::default();
+        let mut at = begin;
+        while at < end {
+            let Some(block) = self.blocks.get(at / BLOCK) else {
+                break;
+            };
+            let Some(strip) = block.strips.get(channel) else {
+                break;
+            };
+            let (within, until) = (at % BLOCK, (at / BLOCK + 1) * BLOCK);
+            if within == 0 && until <= end {
+                found.merge(&strip.statistics);
+            } else {
+                let last = (end - at / BLOCK * BLOCK).min(strip.samples.len());
+                for value in strip.samples.get(within..last).unwrap_or_default() {
+                    found.add(f64::from(*value));
+                }
+            }
+            at = until;
+        }
+        found
     }
 
     /// What a channel did between two times, in at most about `most` points. One sample on each side of
@@ -379,6 +415,33 @@ mod tests {
         assert_eq!(history.value_at(0, -1.0), None);
         let some: Vec<f64> = history.samples(0, 4.0945, 4.0975).map(|(_, v)| v).collect();
         assert_eq!(some, [4095.0, 4096.0, 4097.0]);
+    }
+
+    #[test]
+    fn statistics_of_a_stretch_are_those_of_its_samples() {
+        let value = |n: usize| {
+            if n.is_multiple_of(1000) {
+                f64::NAN
+            } else {
+                ((n * n) % 1013) as f64
+            }
+        };
+        let history = filled(30_000, 100_000, value);
+        for (from, to) in [(0, 29_999), (10, 20), (4095, 4096), (100, 25_000), (8192, 16_383)] {
+            let found = history.statistics(0, from as f64 * 1e-3, to as f64 * 1e-3);
+            let known: Vec<f64> = (from..=to).map(value).filter(|v| v.is_finite()).collect();
+            let count = known.len() as f64;
+            let mean = known.iter().sum::<f64>() / count;
+            let square = known.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / count;
+            assert_eq!(found.count(), known.len() as u64, "{from} {to}");
+            // Rounding of sums of 3e4 numbers of four digits.
+            assert!((found.mean().unwrap() - mean).abs() < 1e-8);
+            assert!((found.std().unwrap() - square.sqrt()).abs() < 1e-8);
+            let largest = known.iter().copied().reduce(f64::max);
+            assert_eq!(found.max(), largest);
+        }
+        assert_eq!(history.statistics(0, 50.0, 60.0).mean(), None);
+        assert_eq!(history.statistics(9, 0.0, 60.0).count(), 0);
     }
 
     #[test]

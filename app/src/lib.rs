@@ -16,6 +16,7 @@ mod ingest;
 mod palette;
 mod panels;
 mod playback;
+mod plot;
 mod recorded;
 mod recording;
 mod recording_list;

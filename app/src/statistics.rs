@@ -30,6 +30,31 @@ impl ChannelStatistics {
         self.max = self.max.max(value);
     }
 
+    /// Takes in what another one has gathered, as if its values had been added one by one (Chan, Golub
+    /// and LeVeque's pairwise sum).
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
+            return;
+        }
+        let count = self.count + other.count;
+        let apart = other.mean - self.mean;
+        let share = other.count as f64 / count as f64;
+        self.squares += other.squares + apart * apart * self.count as f64 * share;
+        self.mean += apart * share;
+        self.count = count;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// How many values it has taken in.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     fn known(&self, value: f64) -> Option<f64> {
         (self.count > 0).then_some(value)
     }
@@ -42,6 +67,11 @@ impl ChannelStatistics {
     /// Standard deviation of the population: √(Σ(x − mean)²/n).
     pub fn std(&self) -> Option<f64> {
         self.known((self.squares / self.count.max(1) as f64).sqrt())
+    }
+
+    /// Root mean square: √(mean² + std²).
+    pub fn rms(&self) -> Option<f64> {
+        Some(self.mean()?.hypot(self.std()?))
     }
 
     /// Smallest value.
@@ -113,6 +143,28 @@ mod tests {
         // A standard example: mean 5, population deviation 2.
         assert!((s.mean().unwrap() - 5.0).abs() < 1e-15 && (s.std().unwrap() - 2.0).abs() < 1e-15);
         assert_eq!((s.min(), s.max()), (Some(2.0), Some(9.0)));
+    }
+
+    #[test]
+    fn merged_parts_are_as_the_whole() {
+        let values: Vec<f64> = (0..1000).map(|i| 150.0 + f64::from(i * i % 97)).collect();
+        let of = |part: &[f64]| {
+            let mut found = ChannelStatistics::default();
+            part.iter().for_each(|v| found.add(*v));
+            found
+        };
+        let whole = of(&values);
+        let mut merged = ChannelStatistics::default();
+        for part in [&values[..1], &values[1..700], &[], &values[700..]] {
+            merged.merge(&of(part));
+        }
+        assert_eq!((merged.count(), merged.min()), (1000, whole.min()));
+        assert_eq!(merged.max(), whole.max());
+        // Both sum a thousand numbers of three digits: 1e-12 of their size is far above rounding.
+        assert!((merged.mean().unwrap() - whole.mean().unwrap()).abs() < 1e-10);
+        assert!((merged.std().unwrap() - whole.std().unwrap()).abs() < 1e-10);
+        let squares: f64 = values.iter().map(|v| v * v).sum();
+        assert!((merged.rms().unwrap() - (squares / 1000.0).sqrt()).abs() < 1e-10);
     }
 
     #[test]

@@ -140,3 +140,32 @@ pub fn line(dark: bool, role: rt_core::channel::Role) -> Color32 {
 pub fn grid(dark: bool) -> Color32 {
     Color32::from_gray(if dark { 52 } else { 216 })
 }
+
+/// How many colours there are for lines that stand together.
+pub const SERIES: usize = 8;
+
+/// Colour of the n-th line of a plot; lines are told apart by number and width too.
+pub fn series(dark: bool, n: usize) -> Color32 {
+    const DARK: [(u8, u8, u8); SERIES] = [
+        (100, 180, 255),
+        (255, 170, 70),
+        (110, 210, 140),
+        (240, 130, 190),
+        (235, 215, 90),
+        (190, 160, 255),
+        (90, 215, 215),
+        (255, 125, 110),
+    ];
+    const LIGHT: [(u8, u8, u8); SERIES] = [
+        (10, 90, 180),
+        (190, 90, 0),
+        (20, 120, 60),
+        (170, 40, 120),
+        (130, 105, 0),
+        (100, 60, 180),
+        (0, 115, 130),
+        (190, 40, 40),
+    ];
+    let (r, g, b) = if dark { DARK } else { LIGHT }[n % SERIES];
+    Color32::from_rgb(r, g, b)
+}

@@ -4,7 +4,7 @@ mod defaults;
 
 use crate::panels::channels::ChannelsPanel;
 use crate::panels::events::EventsPanel;
-use crate::panels::plots::Plots;
+use crate::panels::plots::PlotsPanel;
 use crate::settings::BenchLayouts;
 use eframe::egui::{self, Ui, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
@@ -78,7 +78,7 @@ impl PanelKind {
 #[derive(Serialize, Deserialize)]
 pub enum Pane {
     /// See [`PanelKind::Plots`].
-    Plots(Box<Plots>),
+    Plots(Box<PlotsPanel>),
     /// See [`PanelKind::Tuning`].
     Tuning,
     /// See [`PanelKind::Parameters`].

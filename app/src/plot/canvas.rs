@@ -1,0 +1,399 @@
+//! Paints one plot and the axis below the stack.
+
+use super::axis::Axis;
+use super::cursors::Which;
+use super::events::{SeenEvent, paint_lines};
+use super::mesh::{Pen, add_line};
+use super::overlay::{AcrossLine, Meaning};
+use super::picture::PlotPicture;
+use super::scale::Scale;
+use crate::data::LineMarks;
+use crate::theme;
+use eframe::egui::epaint::TextShape;
+use eframe::egui::{
+    Align2, Color32, FontId, Mesh, Painter, Pos2, Rangef, Rect, Shape, Stroke, Ui, pos2, vec2,
+};
+
+/// Room for the numbers of a vertical axis, whatever they are.
+pub const GUTTER: f32 = 68.0;
+/// Room for the numbers of the lines at their right ends.
+pub const TAGS: f32 = 22.0;
+/// Height of the horizontal axis, and of the spans below it.
+pub const AXIS: f32 = 22.0;
+/// Room above and below the outermost marks, as a part of the axis.
+const MARGIN: f64 = 0.06;
+/// Least distance of two numbers of a vertical axis.
+const NUMBER_ROOM: f32 = 16.0;
+const FONT: FontId = FontId::proportional(13.0);
+
+/// What is painted in every plot alike.
+pub struct Common<'a> {
+    /// The horizontal axis.
+    pub scale: &'a Scale,
+    /// Its marks.
+    pub marks: &'a [(f64, String)],
+    /// Events within it.
+    pub events: &'a [SeenEvent<'a>],
+    /// Cursors, where they stand on the axis.
+    pub cursors: Option<[(Which, Option<f64>); 2]>,
+    /// Where the pointer is on the axis.
+    pub hover: Option<f64>,
+    /// Supports and droppers, against place.
+    pub line: Option<&'a LineMarks>,
+}
+
+impl Common<'_> {
+    /// Where a point of the axis stands on the screen.
+    pub fn x(&self, plot: Rect, x: f64) -> f32 {
+        plot.left() + self.scale.part(x) as f32 * plot.width()
+    }
+
+    fn seen(&self, plot: Rect, x: f64) -> Option<f32> {
+        (0.0..=1.0)
+            .contains(&self.scale.part(x))
+            .then(|| self.x(plot, x))
+    }
+}
+
+fn y(plot: Rect, axis: Axis, value: f64) -> f32 {
+    let part = (axis.part(value) + MARGIN) / (1.0 + 2.0 * MARGIN);
+    plot.bottom() - part as f32 * plot.height()
+}
+
+/// Paints a plot. `values` are those of the lines under the pointer; `highlight` is the number of a line
+/// that is pointed at in the legend.
+pub fn paint(
+    ui: &Ui,
+    plot: Rect,
+    picture: &PlotPicture,
+    common: &Common<'_>,
+    values: &[Option<f64>],
+    highlight: Option<usize>,
+) {
+    let dark = ui.visuals().dark_mode;
+    let outside = ui.painter();
+    outside.rect_filled(plot, 0.0, ui.visuals().extreme_bg_color);
+    let painter = outside.with_clip_rect(plot.intersect(ui.clip_rect()));
+    let grid = Stroke::new(1.0, theme::grid(dark));
+    match common.line {
+        // Supports are the grid of a line.
+        Some(line) => paint_supports(&painter, plot, common, line, dark),
+        None => {
+            for (mark, _) in common.marks {
+                painter.vline(common.x(plot, *mark), plot.y_range(), grid);
+            }
+        }
+    }
+    paint_axes(outside, &painter, plot, picture, dark);
+    paint_lines(&painter, plot, common.events, dark);
+    paint_across(&painter, plot, picture, dark);
+    let mut mesh = Mesh::default();
+    let pixel = 1.0 / ui.ctx().pixels_per_point();
+    // The line that is pointed at comes last and so on top.
+    let mut order: Vec<_> = picture.lines.iter().collect();
+    order.sort_by_key(|l| (Some(l.number) == highlight, l.is_bold));
+    for drawn in order {
+        let Some((axis, _)) = &picture.axes[drawn.side] else {
+            continue;
+        };
+        let is_dim = highlight.is_some_and(|n| n != drawn.number);
+        let color = theme::series(dark, drawn.color);
+        let pen = Pen {
+            width: if drawn.is_bold { 2.6 } else { 1.3 },
+            pixel,
+            color: if is_dim { color.gamma_multiply(0.3) } else { color },
+        };
+        let place = |x: f64, value: f64| pos2(common.x(plot, x), y(plot, *axis, value));
+        add_line(&mut mesh, &drawn.line.points, place, plot, pen);
+    }
+    painter.add(Shape::mesh(mesh));
+    paint_words(ui, &painter, plot, picture, dark);
+    paint_cursors(&painter, plot, common, ui.visuals().text_color());
+    paint_hover(&painter, plot, picture, common, values, dark);
+    paint_tags(outside, plot, picture, common, dark);
+    outside.rect_stroke(plot, 0.0, grid, eframe::egui::StrokeKind::Inside);
+}
+
+fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
+    let color = Color32::from_gray(if dark { 190 } else { 70 });
+    for (side, axis) in picture.axes.iter().enumerate() {
+        let Some((axis, unit)) = axis else {
+            continue;
+        };
+        let (x, out, anchor) = match side {
+            0 => (plot.left(), -1.0, Align2::RIGHT_CENTER),
+            _ => (plot.right() + TAGS, 1.0, Align2::LEFT_CENTER),
+        };
+        let marks = axis.marks();
+        let apart = (y(plot, *axis, 0.0) - y(plot, *axis, axis.step)).abs();
+        let every = (NUMBER_ROOM / apart.max(0.1)).ceil().max(1.0) as usize;
+        for mark in &marks {
+            let at = y(plot, *axis, *mark);
+            if side == 0 {
+                inside.hline(plot.x_range(), at, Stroke::new(1.0, theme::grid(dark)));
+            } else {
+                let tick = Rangef::new(plot.right() - 5.0, plot.right());
+                outside.hline(tick, at, Stroke::new(1.0, color));
+            }
+            let has_room = at > plot.top() + 3.0 && at < plot.bottom() - 3.0;
+            // Counted from zero, so that zero has a number.
+            let number = (mark / axis.step).round().abs() as usize;
+            if number.is_multiple_of(every) && has_room {
+                outside.text(pos2(x + 6.0 * out, at), anchor, axis.label(*mark), FONT, color);
+            }
+        }
+        let galley = outside.layout_no_wrap(unit.clone(), FONT, color);
+        let middle = pos2(x + out * (GUTTER - 9.0), plot.center().y);
+        let corner = middle - 0.5 * galley.size();
+        let quarter = -std::f32::consts::FRAC_PI_2;
+        let text = TextShape::new(corner, galley, color);
+        outside.add(text.with_angle_and_anchor(quarter, Align2::CENTER_CENTER));
+    }
+}
+
+fn paint_across(painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
+    for (line, at) in seen_across(plot, picture) {
+        let path = [pos2(plot.left(), at), pos2(plot.right(), at)];
+        let (dash, gap) = match line.meaning {
+            Meaning::Limit => (10.0, 6.0),
+            Meaning::Mean => (24.0, 3.0),
+            Meaning::Deviation => (3.0, 4.0),
+        };
+        let stroke = Stroke::new(1.2, across_color(line, dark));
+        painter.extend(Shape::dashed_line(&path, stroke, dash, gap));
+    }
+}
+
+fn seen_across(plot: Rect, picture: &PlotPicture) -> impl Iterator<Item = (&AcrossLine, f32)> {
+    let (side, lines) = &picture.across;
+    let axis = picture.axes[*side].as_ref().map(|(axis, _)| *axis);
+    lines.iter().filter_map(move |line| {
+        let at = y(plot, axis?, line.value);
+        plot.y_range().contains(at).then_some((line, at))
+    })
+}
+
+fn across_color(line: &AcrossLine, dark: bool) -> Color32 {
+    match line.meaning {
+        Meaning::Limit => super::events::color(crate::data::Weight::Trip, dark),
+        Meaning::Mean | Meaning::Deviation => Color32::from_gray(if dark { 215 } else { 50 }),
+    }
+}
+
+/// Words on plates: what the picture leaves out, then what stands at the lines across: limits on the right,
+/// the others on the left, above or below their line. Where another plate stands already there is none.
+fn paint_words(ui: &Ui, painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
+    let mut taken: Vec<Rect> = Vec::new();
+    let mut plate = |anchor: Align2, at: Pos2, words: &str, color: Color32| {
+        let galley = painter.layout_no_wrap(words.to_owned(), FONT, color);
+        let rect = anchor.anchor_size(at, galley.size());
+        let is_free = plot.contains_rect(rect) && !taken.iter().any(|t| t.intersects(rect));
+        if is_free {
+            let ground = if dark { 14 } else { 255 };
+            let ground = Color32::from_rgba_unmultiplied(ground, ground, ground, 140);
+            painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, ground);
+            painter.galley(rect.min, galley, color);
+            taken.push(rect.expand2(vec2(4.0, 0.0)));
+        }
+        is_free
+    };
+    if picture.samples_per_point > 1 {
+        let words = format!("min/max of {} samples", picture.samples_per_point);
+        let corner = plot.right_top() + vec2(-6.0, 3.0);
+        plate(Align2::RIGHT_TOP, corner, &words, ui.visuals().weak_text_color());
+    }
+    for (line, at) in seen_across(plot, picture) {
+        let color = across_color(line, dark);
+        let (x, above, below) = match line.meaning {
+            Meaning::Limit => (plot.right() - 8.0, Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP),
+            Meaning::Mean | Meaning::Deviation => {
+                (plot.left() + 8.0, Align2::LEFT_BOTTOM, Align2::LEFT_TOP)
+            }
+        };
+        let roomy = plot.width() > 620.0;
+        let words = if roomy { &line.label } else { &line.short };
+        let _ = plate(above, pos2(x, at - 1.0), words, color)
+            || plate(below, pos2(x, at + 1.0), words, color);
+    }
+}
+
+fn paint_supports(
+    painter: &Painter,
+    plot: Rect,
+    common: &Common<'_>,
+    line: &LineMarks,
+    dark: bool,
+) {
+    let strong = Stroke::new(1.0, Color32::from_gray(if dark { 85 } else { 170 }));
+    for x in line.supports_m.iter().filter_map(|x| common.seen(plot, *x)) {
+        painter.vline(x, plot.y_range(), strong);
+    }
+    let droppers: Vec<f32> = line
+        .droppers_m
+        .iter()
+        .filter_map(|x| common.seen(plot, *x))
+        .collect();
+    // Ticks that would run into each other say nothing.
+    if droppers.len() as f32 * 4.0 < plot.width() {
+        let tick = Rangef::new(plot.bottom() - 6.0, plot.bottom());
+        for x in droppers {
+            painter.vline(x, tick, strong);
+        }
+    }
+}
+
+fn paint_cursors(painter: &Painter, plot: Rect, common: &Common<'_>, color: Color32) {
+    let Some(cursors) = common.cursors else {
+        return;
+    };
+    let seen = cursors.map(|(_, at)| at.map(|at| common.x(plot, at)));
+    if let [Some(a), Some(b)] = seen {
+        let between = Rect::from_x_y_ranges(a.min(b)..=a.max(b), plot.y_range());
+        painter.rect_filled(between, 0.0, color.gamma_multiply(0.06));
+    }
+    for ((which, _), x) in cursors.iter().zip(seen) {
+        let Some(x) = x else {
+            continue;
+        };
+        painter.vline(x, plot.y_range(), Stroke::new(1.5, color));
+        let flag = Rect::from_center_size(pos2(x, plot.bottom() - 9.0), vec2(16.0, 16.0));
+        painter.rect_filled(flag, 3.0, color);
+        let ground = if color.r() > 128 { Color32::BLACK } else { Color32::WHITE };
+        painter.text(flag.center(), Align2::CENTER_CENTER, which.letter(), FONT, ground);
+    }
+}
+
+fn paint_hover(
+    painter: &Painter,
+    plot: Rect,
+    picture: &PlotPicture,
+    common: &Common<'_>,
+    values: &[Option<f64>],
+    dark: bool,
+) {
+    let Some(x) = common.hover.and_then(|x| common.seen(plot, x)) else {
+        return;
+    };
+    let gray = Color32::from_gray(if dark { 170 } else { 90 });
+    painter.vline(x, plot.y_range(), Stroke::new(1.0, gray));
+    for (drawn, value) in picture.lines.iter().zip(values) {
+        if let (Some(value), Some((axis, _))) = (value, &picture.axes[drawn.side]) {
+            let at = pos2(x, y(plot, *axis, *value));
+            let color = theme::series(dark, drawn.color);
+            painter.circle(at, 3.5, color, Stroke::new(1.0, gray));
+        }
+    }
+}
+
+/// Numbers of the legend at the right ends of the lines, so that colour is not needed to tell them apart.
+fn paint_tags(
+    painter: &Painter,
+    plot: Rect,
+    picture: &PlotPicture,
+    common: &Common<'_>,
+    dark: bool,
+) {
+    const ROOM: f32 = 15.0;
+    if picture.lines.len() < 2 || picture.lines.len() as f32 * ROOM > plot.height() {
+        return;
+    }
+    let mut tags: Vec<(f32, usize, usize)> = picture
+        .lines
+        .iter()
+        .filter_map(|drawn| {
+            let (axis, _) = picture.axes[drawn.side].as_ref()?;
+            let is_seen = |p: &&super::traces::LinePoint| {
+                !p.is_gap() && common.scale.part(p.x) <= 1.0 + 1e-6
+            };
+            let last = drawn.line.points.iter().rev().find(is_seen)?;
+            let at = y(plot, *axis, 0.5 * (last.low + last.high));
+            Some((at, drawn.number, drawn.color))
+        })
+        .collect();
+    tags.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut least = plot.top() + 0.5 * ROOM;
+    for tag in &mut tags {
+        tag.0 = tag.0.max(least);
+        least = tag.0 + ROOM;
+    }
+    let mut most = plot.bottom() - 0.5 * ROOM;
+    for tag in tags.iter_mut().rev() {
+        tag.0 = tag.0.min(most);
+        most = tag.0 - ROOM;
+    }
+    for (at, number, color) in tags {
+        badge(painter, pos2(plot.right() + 0.5 * TAGS, at), number, theme::series(dark, color), dark);
+    }
+}
+
+/// The number of a line in its colour.
+pub fn badge(painter: &Painter, center: Pos2, number: usize, color: Color32, dark: bool) {
+    let rect = Rect::from_center_size(center, vec2(15.0, 14.0));
+    painter.rect_filled(rect, 3.0, color);
+    let ink = if dark { Color32::BLACK } else { Color32::WHITE };
+    painter.text(rect.center(), Align2::CENTER_CENTER, number.to_string(), FONT, ink);
+}
+
+/// Paints the horizontal axis below the stack; against place with the numbers of the spans in a second row.
+pub fn paint_axis(ui: &Ui, strip: Rect, title: &str, common: &Common<'_>, hover: Option<&str>) {
+    let dark = ui.visuals().dark_mode;
+    let color = Color32::from_gray(if dark { 190 } else { 70 });
+    let painter = ui.painter();
+    let row = strip.top() + 0.5 * AXIS;
+    let named = painter.layout_no_wrap(title.to_owned(), FONT, ui.visuals().weak_text_color());
+    let title_left = strip.right() - named.size().x;
+    for (mark, label) in common.marks {
+        let x = common.x(strip, *mark);
+        painter.vline(x, strip.top()..=strip.top() + 4.0, Stroke::new(1.0, color));
+        let galley = painter.layout_no_wrap(label.clone(), FONT, color);
+        let half = 0.5 * galley.size().x;
+        // A number that would run into the title is left out.
+        if x + half < title_left - 6.0 {
+            let corner = pos2((x - half).max(strip.left() - GUTTER), row - 0.5 * galley.size().y + 2.0);
+            painter.galley(corner, galley, color);
+        }
+    }
+    let corner = pos2(title_left, row - 0.5 * named.size().y + 2.0);
+    painter.galley(corner, named, color);
+    if let Some(line) = common.line {
+        paint_spans(painter, strip, common, line, color);
+    }
+    if let (Some(x), Some(words)) = (common.hover, hover) {
+        let galley = painter.layout_no_wrap(words.to_owned(), FONT, ui.visuals().strong_text_color());
+        let half = 0.5 * galley.size().x + 4.0;
+        let x = common.x(strip, x).clamp(strip.left() + half, strip.right() - half);
+        let rect = Rect::from_center_size(pos2(x, row + 2.0), galley.size() + vec2(8.0, 2.0));
+        painter.rect_filled(rect, 3.0, ui.visuals().widgets.inactive.bg_fill);
+        painter.galley(rect.min + vec2(4.0, 1.0), galley, color);
+    }
+}
+
+/// Numbers of the spans, each in the middle of its own; every second, fifth … where they are narrow.
+fn paint_spans(
+    painter: &Painter,
+    strip: Rect,
+    common: &Common<'_>,
+    line: &LineMarks,
+    color: Color32,
+) {
+    let spans: Vec<(f64, f64)> = line.supports_m.windows(2).map(|w| (w[0], w[1])).collect();
+    let Some(widest) = spans.iter().map(|(a, b)| b - a).reduce(f64::max) else {
+        return;
+    };
+    let width = (widest / (common.scale.to - common.scale.from)) as f32 * strip.width();
+    let every = [1, 2, 5, 10, 20, 50]
+        .into_iter()
+        .find(|n| *n as f32 * width > 34.0)
+        .unwrap_or(100);
+    let row = strip.top() + 1.5 * AXIS;
+    for (i, (from, to)) in spans.iter().enumerate() {
+        let number = i + 1;
+        if let Some(x) = common.seen(strip, 0.5 * (from + to))
+            && (number.is_multiple_of(every) || every == 1)
+        {
+            painter.text(pos2(x, row), Align2::CENTER_CENTER, number.to_string(), FONT, color);
+        }
+    }
+    let left = pos2(strip.left() - 8.0, row);
+    painter.text(left, Align2::RIGHT_CENTER, "span", FONT, color);
+}
