@@ -140,3 +140,26 @@ pub fn line(dark: bool, role: rt_core::channel::Role) -> Color32 {
 pub fn grid(dark: bool) -> Color32 {
     Color32::from_gray(if dark { 52 } else { 216 })
 }
+
+/// Colours of channels that share a plot, told apart by most colour-blind people too; always together with
+/// strokes of their own.
+pub fn series(dark: bool, index: usize) -> Color32 {
+    const DARK: [(u8, u8, u8); 6] = [
+        (100, 180, 255),
+        (255, 180, 90),
+        (110, 210, 140),
+        (230, 150, 210),
+        (240, 228, 110),
+        (255, 130, 110),
+    ];
+    const LIGHT: [(u8, u8, u8); 6] = [
+        (10, 90, 180),
+        (180, 90, 0),
+        (0, 115, 70),
+        (150, 50, 130),
+        (120, 105, 0),
+        (180, 40, 30),
+    ];
+    let (r, g, b) = if dark { DARK } else { LIGHT }[index % 6];
+    Color32::from_rgb(r, g, b)
+}
