@@ -2,6 +2,7 @@
 //! copied and evaluated in threads.
 
 pub mod desk;
+pub mod force_limits;
 pub mod peaks;
 pub mod stretch;
 pub mod travel;

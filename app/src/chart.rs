@@ -12,7 +12,9 @@ pub mod svg;
 use crate::theme;
 use axis::Axis;
 use canvas::ScreenCanvas;
-use eframe::egui::{Color32, ColorImage, Rect, Response, Role, Sense, TextureId, Ui, Vec2, WidgetInfo};
+use eframe::egui::{
+    Color32, ColorImage, Rect, Response, Role, Sense, TextureId, Ui, Vec2, WidgetInfo,
+};
 use std::sync::Arc;
 
 /// How a line is drawn, so that lines differ without colour too.
@@ -212,7 +214,10 @@ impl Chart {
     /// The place of a point within the area of the plot.
     fn at(&self, plot: Rect, [x, y]: [f64; 2]) -> eframe::egui::Pos2 {
         // What lies far outside must not become a number that no painter can bear.
-        let (x, y) = (self.x.place(x).clamp(-2.0, 3.0), self.y.place(y).clamp(-2.0, 3.0));
+        let (x, y) = (
+            self.x.place(x).clamp(-2.0, 3.0),
+            self.y.place(y).clamp(-2.0, 3.0),
+        );
         eframe::egui::pos2(
             plot.left() + x as f32 * plot.width(),
             plot.bottom() - y as f32 * plot.height(),
@@ -271,7 +276,10 @@ pub struct Shown {
 /// Shows charts below each other in all the room there is but `below` points, with a line through all of
 /// them at the pointer.
 pub fn show(ui: &mut Ui, charts: &[Chart], below: f32) -> Shown {
-    let least = charts.iter().map(|c| c.fixed_height() + 40.0 * c.share().min(1.0)).sum::<f32>();
+    let least = charts
+        .iter()
+        .map(|c| c.fixed_height() + 40.0 * c.share().min(1.0))
+        .sum::<f32>();
     let size = Vec2::new(
         ui.available_width().max(GUTTER + MARGIN + 60.0),
         (ui.available_height() - below).max(least),
@@ -294,7 +302,10 @@ pub fn show(ui: &mut Ui, charts: &[Chart], below: f32) -> Shown {
         })
     });
     let look = draw::Look::of(ui.visuals().dark_mode);
-    let mut canvas = ScreenCanvas::new(ui.painter().with_clip_rect(response.rect.intersect(ui.clip_rect())));
+    let mut canvas = ScreenCanvas::new(
+        ui.painter()
+            .with_clip_rect(response.rect.intersect(ui.clip_rect())),
+    );
     for (chart, plot) in charts.iter().zip(plots) {
         let pointer = hover.filter(|h| charts[h.chart].x == chart.x);
         draw::chart(&mut canvas, &look, chart, plot, pointer.map(|h| h.x));

@@ -416,12 +416,21 @@ mod tests {
     #[test]
     fn a_copy_is_what_is_read_sample_by_sample() {
         let history = filled(10_000, 100_000, |n| n as f64);
-        for (begin, end) in [(0, 10_000), (4_000, 4_200), (4_096, 8_192), (9_990, 20_000), (7, 7)] {
+        for (begin, end) in [
+            (0, 10_000),
+            (4_000, 4_200),
+            (4_096, 8_192),
+            (9_990, 20_000),
+            (7, 7),
+        ] {
             let expected = begin..end.min(10_000);
             let times = expected.clone().filter_map(|i| history.time(i));
             assert_eq!(history.copy_times(begin, end), times.collect::<Vec<_>>());
             let samples = expected.map(|n| n as f32);
-            assert_eq!(history.copy_samples(0, begin, end), samples.collect::<Vec<_>>());
+            assert_eq!(
+                history.copy_samples(0, begin, end),
+                samples.collect::<Vec<_>>()
+            );
         }
         assert!(history.copy_samples(7, 0, 100).is_empty());
     }

@@ -141,6 +141,15 @@ pub fn grid(dark: bool) -> Color32 {
     Color32::from_gray(if dark { 52 } else { 216 })
 }
 
+/// Colour of faults and broken limits as text and lines.
+pub fn fault(dark: bool) -> Color32 {
+    if dark {
+        Color32::from_rgb(255, 120, 115)
+    } else {
+        DANGER
+    }
+}
+
 /// Colours of channels that share a plot, told apart by most colour-blind people too; always together with
 /// strokes of their own.
 pub fn series(dark: bool, index: usize) -> Color32 {

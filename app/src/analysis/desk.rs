@@ -121,7 +121,9 @@ where
             match Worker::start(run, move || wake.request_repaint()) {
                 Ok(worker) => self.worker = Some(worker),
                 Err(e) => {
-                    self.trouble = Some(format!("The thread for computations could not be started: {e}."));
+                    self.trouble = Some(format!(
+                        "The thread for computations could not be started: {e}."
+                    ));
                     return;
                 }
             }
@@ -134,7 +136,8 @@ where
         self.is_waiting = self.worker.as_ref().is_some_and(|w| w.ask(job));
         self.asked = Some((question, found));
         if !self.is_waiting {
-            self.trouble = Some("The thread for computations has ended. Close and open this panel.".into());
+            self.trouble =
+                Some("The thread for computations has ended. Close and open this panel.".into());
         }
     }
 
@@ -172,7 +175,10 @@ pub mod test_help {
     pub fn until(what: &str, mut step: impl FnMut() -> bool) {
         let begin = Instant::now();
         while !step() {
-            assert!(begin.elapsed() < Duration::from_secs(20), "{what} did not happen");
+            assert!(
+                begin.elapsed() < Duration::from_secs(20),
+                "{what} did not happen"
+            );
             std::thread::park_timeout(Duration::from_millis(5));
         }
     }

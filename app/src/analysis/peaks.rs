@@ -36,7 +36,10 @@ pub fn peaks(density: &Density, up_to_hz: f64, most: usize) -> Vec<Peak> {
 /// The higher of the lowest lines on both sides, each looked for up to a line that is higher than the peak.
 fn base(s: &[f64], k: usize) -> f64 {
     let lowest = |lines: &mut dyn Iterator<Item = &f64>| {
-        lines.take_while(|v| **v <= s[k]).copied().fold(s[k], f64::min)
+        lines
+            .take_while(|v| **v <= s[k])
+            .copied()
+            .fold(s[k], f64::min)
     };
     // Line 0 is what is left of the mean.
     let left = lowest(&mut s[1..k].iter().rev());
@@ -49,7 +52,11 @@ fn peak(density: &Density, k: usize) -> Peak {
     // The lines of a window's main lobe lie on a parabola of their logarithms, nearly.
     let [a, b, c] = [s[k - 1], s[k], s[k + 1]].map(|v| v.max(f64::MIN_POSITIVE).ln());
     let curvature = a - 2.0 * b + c;
-    let shift = if curvature < 0.0 { 0.5 * (a - c) / curvature } else { 0.0 };
+    let shift = if curvature < 0.0 {
+        0.5 * (a - c) / curvature
+    } else {
+        0.0
+    };
     let lines = &s[k.saturating_sub(WIDTH)..(k + WIDTH + 1).min(s.len())];
     Peak {
         frequency_hz: density.frequencies_hz[k] + shift * density.resolution_hz,
@@ -70,7 +77,9 @@ mod tests {
     fn sines_are_found_where_they_are_with_their_power() {
         let mut random = 12345_u64;
         let mut noise = || {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
             (random >> 33) as f64 / f64::from(1_u32 << 31) - 0.5
         };
         let signal: Vec<f64> = (0..20_000)
@@ -88,7 +97,11 @@ mod tests {
             assert!((peak.rms - rms).abs() < 0.01 * rms, "{peak:?} {rms}");
         }
         assert_eq!(found.len(), 2);
-        assert_eq!(peaks(&density, 20.0, 5).len(), 1, "only one below 20 Hz stands out");
+        assert_eq!(
+            peaks(&density, 20.0, 5).len(),
+            1,
+            "only one below 20 Hz stands out"
+        );
     }
 
     #[test]
@@ -102,7 +115,14 @@ mod tests {
             resolution_hz: 1.0,
             nyquist_hz: 100.0,
         };
-        assert!(peaks(&density((1..100).map(|k| 1.0 / f64::from(k)).collect()), 1e9, 5).is_empty());
+        assert!(
+            peaks(
+                &density((1..100).map(|k| 1.0 / f64::from(k)).collect()),
+                1e9,
+                5
+            )
+            .is_empty()
+        );
         assert!(peaks(&density(vec![0.0; 50]), 1e9, 5).is_empty());
         assert!(peaks(&density(vec![1.0]), 1e9, 5).is_empty());
     }

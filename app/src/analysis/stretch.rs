@@ -233,7 +233,10 @@ mod tests {
             is_replay: false,
         };
         let nothing = Offered::default();
-        assert_eq!(Stretch::Last(0.5).bounds(&view, &nothing), Ok((0.8 - 0.5, 0.8)));
+        assert_eq!(
+            Stretch::Last(0.5).bounds(&view, &nothing),
+            Ok((0.8 - 0.5, 0.8))
+        );
         let text = Stretch::Cursors.bounds(&view, &nothing).unwrap_err();
         assert!(text.contains("Set both cursors"));
         assert!(Stretch::Visible.bounds(&view, &nothing).is_err());

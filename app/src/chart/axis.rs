@@ -21,6 +21,8 @@ pub struct Axis {
     pub low: f64,
     /// Value at the end.
     pub high: f64,
+    /// Whether values are degrees, with marks at parts of a turn.
+    pub is_angle: bool,
 }
 
 /// A line of the grid.
@@ -31,6 +33,9 @@ pub struct Mark {
     /// What is written beside; lines between the main ones have nothing.
     pub label: Option<String>,
 }
+
+/// Points of the screen that a decade needs to be divided by lines.
+const LEAST_DECADE: f64 = 50.0;
 
 /// The smallest of 1, 2 or 5 · 10ⁿ that is not below a value; 1 for what is no positive number.
 pub fn nice_step(at_least: f64) -> f64 {
@@ -71,6 +76,15 @@ impl Axis {
             scale: Scale::Linear,
             low,
             high: if high > low { high } else { low + 1.0 },
+            is_angle: false,
+        }
+    }
+
+    /// Phases from −180° to 180°.
+    pub fn phases() -> Self {
+        Self {
+            is_angle: true,
+            ..Self::exactly(-180.0, 180.0)
         }
     }
 
@@ -87,6 +101,7 @@ impl Axis {
             scale: Scale::Log,
             low: round_decimal(1.0, bottom),
             high: round_decimal(1.0, top),
+            is_angle: false,
         }
     }
 
@@ -97,6 +112,7 @@ impl Axis {
             scale: Scale::Log,
             low,
             high: if high > low { high } else { 10.0 * low },
+            is_angle: false,
         }
     }
 
@@ -122,12 +138,18 @@ impl Axis {
         let labels = f64::from((length / apart).max(1.0));
         match self.scale {
             Scale::Linear => self.linear_marks(labels),
-            Scale::Log => self.log_marks(labels),
+            Scale::Log => self.log_marks(labels, length),
         }
     }
 
     fn linear_marks(&self, labels: f64) -> Vec<Mark> {
-        let step = nice_step((self.high - self.low) / labels);
+        let least = (self.high - self.low) / labels;
+        let step = if self.is_angle {
+            let parts = [15.0, 30.0, 45.0, 90.0, 180.0];
+            parts.into_iter().find(|p| *p >= least).unwrap_or(360.0)
+        } else {
+            nice_step(least)
+        };
         let decimals = (-(step * 1.000_001).log10().floor()).max(0.0) as usize;
         // Rounding must not lose a mark at an end.
         let first = (self.low / step - 1e-6).ceil() as i64;
@@ -148,7 +170,7 @@ impl Axis {
             .collect()
     }
 
-    fn log_marks(&self, labels: f64) -> Vec<Mark> {
+    fn log_marks(&self, labels: f64, length: f32) -> Vec<Mark> {
         let (from, to) = (self.low.log10(), self.high.log10());
         let (first, last) = ((from - 1e-9).floor() as i32, (to + 1e-9).floor() as i32);
         let decades = to - from;
@@ -160,7 +182,12 @@ impl Axis {
             _ => &[1],
         };
         let inside = |v: f64| v >= self.low * (1.0 - 1e-9) && v <= self.high * (1.0 + 1e-9);
-        let digits: &[u32] = if every == 1 { &[1, 2, 3, 4, 5, 6, 7, 8, 9] } else { &[1] };
+        let has_room_between = f64::from(length) >= LEAST_DECADE * decades;
+        let digits: &[u32] = if has_room_between {
+            &[1, 2, 3, 4, 5, 6, 7, 8, 9]
+        } else {
+            &[1]
+        };
         let all = (first..=last).flat_map(|e| digits.iter().map(move |d| (e, *d)));
         all.filter_map(|(exponent, digit)| {
             let value = round_decimal(f64::from(digit), exponent);
@@ -216,14 +243,26 @@ mod tests {
 
     #[test]
     fn a_linear_axis_holds_its_values_ends_on_marks_and_stands_still() {
-        for range in [(0.0, 0.0), (-5.2, 7.3), (149.9, 150.1), (1e5, 1e5), (-1e-9, 1e-9)] {
+        for range in [
+            (0.0, 0.0),
+            (-5.2, 7.3),
+            (149.9, 150.1),
+            (1e5, 1e5),
+            (-1e-9, 1e-9),
+        ] {
             let axis = Axis::around(Some(range));
             assert!(axis.low <= range.0 && axis.high >= range.1 && axis.low < axis.high);
         }
-        let (a, b) = (Axis::around(Some((101.0, 139.0))), Axis::around(Some((101.6, 138.2))));
+        let (a, b) = (
+            Axis::around(Some((101.0, 139.0))),
+            Axis::around(Some((101.6, 138.2))),
+        );
         assert_eq!(a, b);
         assert_eq!(labels(a, 300.0), ["100", "110", "120", "130", "140"]);
-        assert_eq!(labels(Axis::exactly(-0.5, 0.5), 130.0), ["−0.5", "0.0", "0.5"]);
+        assert_eq!(
+            labels(Axis::exactly(-0.5, 0.5), 130.0),
+            ["−0.5", "0.0", "0.5"]
+        );
     }
 
     #[test]
@@ -233,6 +272,10 @@ mod tests {
         assert_eq!(
             labels(axis, 900.0),
             ["0.5", "1", "2", "5", "10", "20", "50", "100", "200"]
+        );
+        assert_eq!(
+            labels(Axis::phases(), 200.0),
+            ["−180", "−90", "0", "90", "180"]
         );
         let lines: Vec<f64> = axis.marks(300.0, 50.0).iter().map(|m| m.value).collect();
         assert_eq!(lines.first(), Some(&0.3));

@@ -3,6 +3,7 @@
 use super::{Dash, Pen};
 use eframe::egui::{
     Align2, Color32, ColorImage, FontId, Painter, Pos2, Rect, Shape, Stroke, StrokeKind, TextureId,
+    Vec2,
 };
 
 /// Somewhere to draw on, in points with y downwards.
@@ -17,6 +18,8 @@ pub trait Canvas {
     fn fill(&mut self, rect: Rect, color: Color32);
     /// The outline of a rectangle.
     fn outline(&mut self, rect: Rect, color: Color32);
+    /// How much room words take.
+    fn measure(&self, size: f32, text: &str) -> Vec2;
     /// Words at a place; returns the rectangle they take.
     fn text(&mut self, at: Pos2, align: Align2, size: f32, color: Color32, text: &str) -> Rect;
     /// A picture.
@@ -42,7 +45,9 @@ impl ScreenCanvas {
 impl Canvas for ScreenCanvas {
     fn clip(&mut self, to: Option<Rect>) {
         self.painter = match to {
-            Some(rect) => self.whole.with_clip_rect(rect.intersect(self.whole.clip_rect())),
+            Some(rect) => self
+                .whole
+                .with_clip_rect(rect.intersect(self.whole.clip_rect())),
             None => self.whole.clone(),
         };
     }
@@ -53,14 +58,19 @@ impl Canvas for ScreenCanvas {
             Dash::Solid => {
                 self.painter.add(Shape::line(points, stroke));
             }
-            Dash::Dashed => self.painter.extend(Shape::dashed_line(&points, stroke, 7.0, 4.0)),
-            Dash::Dotted => self.painter.extend(Shape::dashed_line(&points, stroke, 2.0, 3.0)),
+            Dash::Dashed => self
+                .painter
+                .extend(Shape::dashed_line(&points, stroke, 7.0, 4.0)),
+            Dash::Dotted => self
+                .painter
+                .extend(Shape::dashed_line(&points, stroke, 2.0, 3.0)),
         }
     }
 
     fn dot(&mut self, center: Pos2, radius: f32, color: Color32, is_hollow: bool) {
         if is_hollow {
-            self.painter.circle_stroke(center, radius, Stroke::new(1.0, color));
+            self.painter
+                .circle_stroke(center, radius, Stroke::new(1.0, color));
         } else {
             self.painter.circle_filled(center, radius, color);
         }
@@ -72,7 +82,16 @@ impl Canvas for ScreenCanvas {
 
     fn outline(&mut self, rect: Rect, color: Color32) {
         let stroke = Stroke::new(1.0, color);
-        self.painter.rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
+        self.painter
+            .rect_stroke(rect, 0.0, stroke, StrokeKind::Inside);
+    }
+
+    fn measure(&self, size: f32, text: &str) -> Vec2 {
+        let font = FontId::proportional(size);
+        let laid_out = self
+            .painter
+            .layout_no_wrap(text.to_owned(), font, Color32::WHITE);
+        laid_out.size()
     }
 
     fn text(&mut self, at: Pos2, align: Align2, size: f32, color: Color32, text: &str) -> Rect {

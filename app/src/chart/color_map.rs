@@ -43,21 +43,38 @@ mod tests {
     fn lightness(color: Color32) -> f64 {
         let linear = |c: u8| {
             let c = f64::from(c) / 255.0;
-            if c <= 0.040_45 { c / 12.92 } else { ((c + 0.055) / 1.055).powf(2.4) }
+            if c <= 0.040_45 {
+                c / 12.92
+            } else {
+                ((c + 0.055) / 1.055).powf(2.4)
+            }
         };
-        let y = 0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b());
-        if y > 0.008_856 { 116.0 * y.cbrt() - 16.0 } else { 903.3 * y }
+        let y =
+            0.2126 * linear(color.r()) + 0.7152 * linear(color.g()) + 0.0722 * linear(color.b());
+        if y > 0.008_856 {
+            116.0 * y.cbrt() - 16.0
+        } else {
+            903.3 * y
+        }
     }
 
     /// The lightness of viridis rises from 15 to 91, almost on a straight line.
     #[test]
     fn equal_steps_are_equally_lighter() {
-        let all: Vec<f64> = (0..=64).map(|i| lightness(color(f64::from(i) / 64.0))).collect();
+        let all: Vec<f64> = (0..=64)
+            .map(|i| lightness(color(f64::from(i) / 64.0)))
+            .collect();
         let (first, last) = (all[0], all[64]);
-        assert!((first - 15.0).abs() < 1.5 && (last - 91.0).abs() < 1.5, "{first} {last}");
+        assert!(
+            (first - 15.0).abs() < 1.5 && (last - 91.0).abs() < 1.5,
+            "{first} {last}"
+        );
         for (i, found) in all.iter().enumerate() {
             let straight = first + (last - first) * i as f64 / 64.0;
-            assert!((found - straight).abs() < 2.5, "{i}: {found} instead of {straight}");
+            assert!(
+                (found - straight).abs() < 2.5,
+                "{i}: {found} instead of {straight}"
+            );
         }
         assert!(all.is_sorted());
     }

@@ -3,7 +3,7 @@
 use super::canvas::Canvas;
 use super::{Chart, Dash, Item, LETTERS, Pen};
 use crate::theme;
-use eframe::egui::{Align2, Color32, Pos2, Rangef, Rect, Vec2, pos2, vec2};
+use eframe::egui::{Align2, Color32, Pos2, Rangef, Rect, pos2, vec2};
 
 /// Colours of everything that is not data.
 pub(super) struct Look {
@@ -20,7 +20,11 @@ impl Look {
     pub(super) fn of(dark: bool) -> Self {
         let grid = theme::grid(dark);
         Self {
-            plot: if dark { Color32::from_rgb(14, 16, 19) } else { Color32::WHITE },
+            plot: if dark {
+                Color32::from_rgb(14, 16, 19)
+            } else {
+                Color32::WHITE
+            },
             grid,
             between: grid.gamma_multiply(0.5),
             frame: Color32::from_gray(if dark { 80 } else { 170 }),
@@ -31,7 +35,13 @@ impl Look {
 }
 
 /// Draws one chart with its plot in a rectangle and a line at the pointer.
-pub(super) fn chart(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect, pointer: Option<f64>) {
+pub(super) fn chart(
+    canvas: &mut dyn Canvas,
+    look: &Look,
+    chart: &Chart,
+    plot: Rect,
+    pointer: Option<f64>,
+) {
     canvas.fill(plot, look.plot);
     grid(canvas, look, chart, plot);
     canvas.clip(Some(plot));
@@ -86,21 +96,39 @@ fn grid(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
 fn header(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
     let y = plot.top() - 11.0;
     let left = plot.left() - super::GUTTER + 6.0;
-    let title = canvas.text(pos2(left, y), Align2::LEFT_CENTER, LETTERS, look.text, &chart.y_title);
+    let title = canvas.text(
+        pos2(left, y),
+        Align2::LEFT_CENTER,
+        LETTERS,
+        look.text,
+        &chart.y_title,
+    );
     let mut x = title.right().max(plot.left()) + 16.0;
     for (pen, name) in &chart.legend {
         if x + 60.0 > plot.right() {
             break;
         }
         canvas.line(vec![pos2(x, y), pos2(x + 24.0, y)], *pen);
-        canvas.clip(Some(Rect::from_x_y_ranges(x..=plot.right(), y - 11.0..=y + 11.0)));
-        let text = canvas.text(pos2(x + 30.0, y), Align2::LEFT_CENTER, LETTERS, look.text, name);
+        canvas.clip(Some(Rect::from_x_y_ranges(
+            x..=plot.right(),
+            y - 11.0..=y + 11.0,
+        )));
+        let text = canvas.text(
+            pos2(x + 30.0, y),
+            Align2::LEFT_CENTER,
+            LETTERS,
+            look.text,
+            name,
+        );
         canvas.clip(None);
         x = text.right() + 16.0;
     }
 }
 
-/// Words beside lines across, each clear of those before.
+/// Plots lower than this have no room for notes.
+const LEAST_FOR_NOTES: f32 = 110.0;
+
+/// Words beside lines across and above points, clear of each other.
 fn words(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
     let mut taken: Vec<Rect> = Vec::new();
     for item in &chart.items {
@@ -110,34 +138,48 @@ fn words(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
                 if !(plot.left()..=plot.right()).contains(&x) {
                     continue;
                 }
-                let width = 0.58 * LETTERS * text.chars().count() as f32;
-                let is_left = x + width + 6.0 > plot.right();
-                let (align, dx) = if is_left { (Align2::RIGHT_TOP, -4.0) } else { (Align2::LEFT_TOP, 4.0) };
-                let size = vec2(width, LETTERS + 3.0);
-                let mut at = pos2(x + dx, plot.top() + 4.0);
-                while taken.iter().any(|t| t.intersects(align.anchor_size(at, size))) {
-                    at.y += LETTERS + 4.0;
+                let size = canvas.measure(LETTERS, text);
+                let is_left = x + size.x + 6.0 > plot.right();
+                let (align, dx) = if is_left {
+                    (Align2::RIGHT_TOP, -4.0)
+                } else {
+                    (Align2::LEFT_TOP, 4.0)
+                };
+                let mut place = align.anchor_size(pos2(x + dx, plot.top() + 3.0), size);
+                while taken.iter().any(|t| t.intersects(place)) {
+                    place = place.translate(vec2(0.0, size.y + 1.0));
                 }
-                taken.push(put(canvas, look, (at, align), pen.color, text));
+                put(canvas, look, place, pen.color, text);
+                taken.push(place);
             }
             Item::Level { y, pen, text } if !text.is_empty() => {
-                let at = pos2(plot.right() - 4.0, chart.at(plot, [chart.x.low, *y]).y - 2.0);
-                taken.push(put(canvas, look, (at, Align2::RIGHT_BOTTOM), pen.color, text));
+                let y = chart.at(plot, [chart.x.low, *y]).y;
+                let size = canvas.measure(LETTERS, text);
+                // Below the line where there is no room above.
+                let is_below = y - size.y - 2.0 < plot.top();
+                let (align, dy) = if is_below {
+                    (Align2::LEFT_TOP, 2.0)
+                } else {
+                    (Align2::LEFT_BOTTOM, -2.0)
+                };
+                let place = align.anchor_size(pos2(plot.left() + 5.0, y + dy), size);
+                put(canvas, look, place, pen.color, text);
+                taken.push(place);
             }
-            Item::Note { at, color, text } => {
+            Item::Note { at, color, text } if plot.height() >= LEAST_FOR_NOTES => {
                 let point = chart.at(plot, *at);
-                let size = vec2(0.58 * LETTERS * text.chars().count() as f32, LETTERS + 3.0);
+                let size = canvas.measure(LETTERS, text);
                 let half = 0.5 * size.x + 2.0;
                 if !plot.contains(point) || plot.width() < 2.0 * half {
                     continue;
                 }
                 let x = point.x.clamp(plot.left() + half, plot.right() - half);
-                let mut at = pos2(x, (point.y - 6.0).max(plot.top() + size.y));
-                let align = Align2::CENTER_BOTTOM;
-                while taken.iter().any(|t| t.intersects(align.anchor_size(at, size))) {
-                    at.y += LETTERS + 4.0;
+                let place = Align2::CENTER_BOTTOM.anchor_size(pos2(x, point.y - 3.0), size);
+                // What has no room is left out: it is read out below the chart.
+                if plot.contains_rect(place) && !taken.iter().any(|t| t.intersects(place)) {
+                    put(canvas, look, place, *color, text);
+                    taken.push(place);
                 }
-                taken.push(put(canvas, look, (at, align), *color, text));
             }
             _ => {}
         }
@@ -145,11 +187,9 @@ fn words(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
 }
 
 /// Words with the colour of the plot behind, so that they stay legible on lines.
-fn put(canvas: &mut dyn Canvas, look: &Look, (at, align): (Pos2, Align2), color: Color32, text: &str) -> Rect {
-    let width = 0.58 * LETTERS * text.chars().count() as f32;
-    let behind = align.anchor_size(at, Vec2::new(width, LETTERS + 2.0));
-    canvas.fill(behind, look.plot.gamma_multiply(0.75));
-    canvas.text(at, align, LETTERS, color, text)
+fn put(canvas: &mut dyn Canvas, look: &Look, place: Rect, color: Color32, text: &str) {
+    canvas.fill(place, look.plot.gamma_multiply(0.75));
+    canvas.text(place.left_top(), Align2::LEFT_TOP, LETTERS, color, text);
 }
 
 fn draw_item(canvas: &mut dyn Canvas, chart: &Chart, plot: Rect, item: &Item) {
@@ -173,7 +213,10 @@ fn draw_item(canvas: &mut dyn Canvas, chart: &Chart, plot: Rect, item: &Item) {
             let mut last = Pos2::new(f32::NEG_INFINITY, 0.0);
             for at in points.iter().map(|p| chart.at(plot, *p)) {
                 // A dot on top of another would not be seen.
-                if at.is_finite() && at.distance(last) >= *radius && plot.expand(*radius).contains(at) {
+                if at.is_finite()
+                    && at.distance(last) >= *radius
+                    && plot.expand(*radius).contains(at)
+                {
                     canvas.dot(at, *radius, *color, *is_hollow);
                     last = at;
                 }
@@ -212,7 +255,12 @@ fn draw_item(canvas: &mut dyn Canvas, chart: &Chart, plot: Rect, item: &Item) {
         }
         // Written last, so that no line covers it.
         Item::Note { .. } => {}
-        Item::Picture { texture, pixels, x, y } => {
+        Item::Picture {
+            texture,
+            pixels,
+            x,
+            y,
+        } => {
             let corners = [[x.0, y.0], [x.1, y.1]].map(|p| chart.at(plot, p));
             canvas.picture(Rect::from_two_pos(corners[0], corners[1]), *texture, pixels);
         }
@@ -272,10 +320,19 @@ mod tests {
     #[test]
     fn a_peak_among_many_points_of_a_column_is_drawn() {
         let points: Vec<Pos2> = (0..10_000)
-            .map(|i| pos2(i as f32 / 100.0, if i == 4_321 { -80.0 } else { (i % 7) as f32 }))
+            .map(|i| {
+                pos2(
+                    i as f32 / 100.0,
+                    if i == 4_321 { -80.0 } else { (i % 7) as f32 },
+                )
+            })
             .collect();
         let kept = thinned(&points);
-        assert!(kept.len() <= 400 && kept.iter().any(|p| p.y == -80.0), "{}", kept.len());
+        assert!(
+            kept.len() <= 400 && kept.iter().any(|p| p.y == -80.0),
+            "{}",
+            kept.len()
+        );
         assert!(kept.is_sorted_by(|a, b| a.x <= b.x));
         assert_eq!(thinned(&points[..4]), &points[..4]);
     }

@@ -66,7 +66,10 @@ impl Canvas for SvgCanvas {
     }
 
     fn line(&mut self, points: Vec<Pos2>, pen: Pen) {
-        let places: Vec<String> = points.iter().map(|p| format!("{:.1},{:.1}", p.x, p.y)).collect();
+        let places: Vec<String> = points
+            .iter()
+            .map(|p| format!("{:.1},{:.1}", p.x, p.y))
+            .collect();
         let dashes = draw::strokes(pen.dash).map(|d| format!(" stroke-dasharray=\"{d}\""));
         let (stroke, clip) = (color("stroke", pen.color), self.clip.clone());
         self.push(format_args!(
@@ -112,9 +115,13 @@ impl Canvas for SvgCanvas {
         ));
     }
 
+    /// What common fonts take on average; the file's reader chooses the font.
+    fn measure(&self, size: f32, text: &str) -> Vec2 {
+        Vec2::new(0.55 * size * text.chars().count() as f32, size)
+    }
+
     fn text(&mut self, at: Pos2, align: Align2, size: f32, fill: Color32, text: &str) -> Rect {
-        let width = 0.55 * size * text.chars().count() as f32;
-        let rect = align.anchor_size(at, Vec2::new(width, size));
+        let rect = align.anchor_size(at, self.measure(size, text));
         let anchor = match align.x() {
             Align::Min => "start",
             Align::Center => "middle",
@@ -151,7 +158,9 @@ impl Canvas for SvgCanvas {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 fn png(image: &ColorImage) -> Option<Vec<u8>> {

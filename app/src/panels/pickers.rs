@@ -4,15 +4,18 @@
 use crate::analysis::stretch::{Found, Offered, Stretch};
 use crate::chart::{Chart, svg};
 use crate::data::Data;
+use crate::units::shown;
 use crate::view::{Ask, View};
-use eframe::egui::{self, ComboBox, Label, PopupCloseBehavior, Rect, RichText, TextWrapMode, Ui, Vec2};
+use eframe::egui::{
+    self, Button, ComboBox, Label, PopupCloseBehavior, Rect, RichText, TextWrapMode, Ui, Vec2,
+};
 use rt_core::signal::spectrum::{SpectrumSettings, Window};
 use serde::{Deserialize, Serialize};
 
 /// Lengths of a segment that can be chosen, in s.
 const SEGMENTS_S: [f64; 7] = [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0];
 /// Size of a picture for a report, in points.
-const PICTURE: Vec2 = Vec2::new(960.0, 600.0);
+pub const PICTURE: Vec2 = Vec2::new(960.0, 600.0);
 /// Letters of a name before it is cut.
 const MOST_LETTERS: usize = 28;
 
@@ -60,7 +63,8 @@ pub fn channels(ui: &mut Ui, chosen: &mut Vec<String>, data: &Data, most: usize,
                 let at = chosen.iter().position(|id| *id == channel.id);
                 let mut is_chosen = at.is_some();
                 let has_room = is_chosen || chosen.len() < most;
-                let row = ui.add_enabled_ui(has_room, |ui| ui.checkbox(&mut is_chosen, &channel.label));
+                let row =
+                    ui.add_enabled_ui(has_room, |ui| ui.checkbox(&mut is_chosen, &channel.label));
                 let tip = if has_room {
                     channel.id.clone()
                 } else {
@@ -74,7 +78,10 @@ pub fn channels(ui: &mut Ui, chosen: &mut Vec<String>, data: &Data, most: usize,
                 }
             }
         });
-    shown.response.accessible_name("Channels").on_hover_text(tip);
+    shown
+        .response
+        .accessible_name("Channels")
+        .on_hover_text(tip);
 }
 
 /// What a person reads of a channel.
@@ -82,6 +89,21 @@ pub fn label_of(data: &Data, id: &str) -> String {
     match data.channel(id) {
         Some((_, channel)) => channel.label.clone(),
         None => format!("{id} (not in this run)"),
+    }
+}
+
+/// Factor from SI to the unit in which a channel is shown, and that unit.
+pub fn unit_of<'a>(data: &'a Data, id: &str) -> (f64, &'a str) {
+    let unit = shown(data.channel(id).map_or("", |(_, c)| c.unit.as_str()));
+    (unit.factor, unit.unit)
+}
+
+/// The name of a channel with its unit, for an axis.
+pub fn title_of(data: &Data, id: &str) -> String {
+    let label = label_of(data, id);
+    match unit_of(data, id).1 {
+        "" => label,
+        unit => format!("{label} ({unit})"),
     }
 }
 
@@ -124,11 +146,25 @@ impl Segments {
     pub fn show(&mut self, ui: &mut Ui) {
         let resolution = |s: &f64| format!("{s} s, Δf {} Hz", 1.0 / s);
         let tip = "Length of a segment. Longer: finer frequencies; shorter: more segments to average, less scatter.";
-        choice(ui, "Segment", &mut self.seconds, &SEGMENTS_S, resolution, tip);
+        choice(
+            ui,
+            "Segment",
+            &mut self.seconds,
+            &SEGMENTS_S,
+            resolution,
+            tip,
+        );
         let windows = [Window::Hann, Window::Hamming, Window::Boxcar];
         let tip = "Weight of the samples within a segment. Hann leaks least; Boxcar is for signals that repeat exactly \
                    in a segment.";
-        choice(ui, "Window", &mut self.window, &windows, |w| format!("{w:?}"), tip);
+        choice(
+            ui,
+            "Window",
+            &mut self.window,
+            &windows,
+            |w| format!("{w:?}"),
+            tip,
+        );
     }
 
     /// Settings of Welch's method with half overlap.
@@ -149,9 +185,9 @@ pub fn ready(
     needs_s: f64,
 ) -> Result<(Found, Vec<usize>), String> {
     let place = |id: &&str| {
-        view.data
-            .find(id)
-            .ok_or_else(|| format!("There is no channel '{id}' in this run. Choose another one above."))
+        view.data.find(id).ok_or_else(|| {
+            format!("There is no channel '{id}' in this run. Choose another one above.")
+        })
     };
     let places = channels.iter().map(place).collect::<Result<Vec<_>, _>>()?;
     if let Stretch::Last(seconds) = stretch
@@ -169,7 +205,9 @@ pub fn ready(
     let seconds = found.seconds(view.data.period_s);
     // Half a sample is rounding.
     if seconds < needs_s - 0.5 * view.data.period_s {
-        return Err(format!("Needs {needs_s} s of samples; {seconds:.1} s so far."));
+        return Err(format!(
+            "Needs {needs_s} s of samples; {seconds:.1} s so far."
+        ));
     }
     Ok((found, places))
 }
@@ -177,6 +215,23 @@ pub fn ready(
 /// Says why there is no chart, where it would be.
 pub fn empty(ui: &mut Ui, text: &str) {
     ui.centered_and_justified(|ui| ui.label(RichText::new(text).weak()));
+}
+
+/// Controls of a panel in rows that break where there is no more room.
+pub fn controls(ui: &mut Ui, add: impl FnOnce(&mut Ui)) {
+    ui.scope(|ui| {
+        ui.spacing_mut().button_padding = Vec2::new(8.0, 3.0);
+        ui.spacing_mut().item_spacing = Vec2::new(6.0, 5.0);
+        ui.horizontal_wrapped(add);
+    });
+}
+
+/// Opens and closes the second row of controls.
+pub fn settings_button(ui: &mut Ui, is_open: &mut bool, tip: &str) {
+    let button = Button::new("Settings").selected(*is_open);
+    if ui.add(button).on_hover_text(tip).clicked() {
+        *is_open = !*is_open;
+    }
 }
 
 /// Room below the charts for readouts: so many lines of 13-point letters.
@@ -207,10 +262,26 @@ impl Export {
     /// The entries of a menu; what was chosen.
     pub fn menu(ui: &mut Ui) -> Option<Self> {
         let entries = [
-            (Export::Samples, "Export samples…", "The channels of this chart over its range, as a table."),
-            (Export::Svg, "Export picture as SVG…", "The chart on white, for a report."),
-            (Export::Png, "Export picture as PNG…", "The chart as it is on the screen."),
-            (Export::Numbers, "Copy numbers", "What the chart shows as a table with tabs, for a spreadsheet."),
+            (
+                Export::Samples,
+                "Export samples…",
+                "The channels of this chart over its range, as a table.",
+            ),
+            (
+                Export::Svg,
+                "Export picture as SVG…",
+                "The chart on white, for a report.",
+            ),
+            (
+                Export::Png,
+                "Export picture as PNG…",
+                "The chart as it is on the screen.",
+            ),
+            (
+                Export::Numbers,
+                "Copy numbers",
+                "What the chart shows as a table with tabs, for a spreadsheet.",
+            ),
         ];
         let mut chosen = None;
         for (export, name, tip) in entries {
@@ -225,7 +296,9 @@ impl Export {
     /// A button with the menu.
     pub fn button(ui: &mut Ui) -> Option<Self> {
         let menu = ui.menu_button("Export", Self::menu);
-        menu.response.on_hover_text("Samples, pictures and numbers of this chart. Also with a right click on it.");
+        menu.response.on_hover_text(
+            "Samples, pictures and numbers of this chart. Also with a right click on it.",
+        );
         menu.inner.flatten()
     }
 
@@ -281,7 +354,11 @@ pub fn nothing_to_export() -> Ask {
 pub fn table(columns: &[(String, Vec<f64>)]) -> String {
     let names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
     let mut text = names.join("\t");
-    let rows = columns.iter().map(|(_, values)| values.len()).max().unwrap_or(0);
+    let rows = columns
+        .iter()
+        .map(|(_, values)| values.len())
+        .max()
+        .unwrap_or(0);
     for row in 0..rows {
         let cells: Vec<String> = columns
             .iter()
@@ -384,7 +461,10 @@ mod tests {
 
     #[test]
     fn a_table_has_a_line_for_each_row() {
-        let columns = [("f (Hz)".to_owned(), vec![0.0, 0.5]), ("S".to_owned(), vec![1e-9, 2.0])];
+        let columns = [
+            ("f (Hz)".to_owned(), vec![0.0, 0.5]),
+            ("S".to_owned(), vec![1e-9, 2.0]),
+        ];
         assert_eq!(table(&columns), "f (Hz)\tS\n0\t0.000000001\n0.5\t2\n");
     }
 
@@ -404,7 +484,10 @@ mod tests {
         let text = said(ask(Stretch::Last(10.0), &["force"], 4.0));
         assert_eq!(text, "Needs 4 s of samples; 1.2 s so far.");
         let text = said(ask(Stretch::Last(2.0), &["force"], 4.0));
-        assert!(text.starts_with("The range of 2 s is shorter than the 4 s"), "{text}");
+        assert!(
+            text.starts_with("The range of 2 s is shorter than the 4 s"),
+            "{text}"
+        );
         assert!(said(ask(Stretch::All, &["nix"], 1.0)).contains("no channel 'nix'"));
         assert!(said(ask(Stretch::Cursors, &["force"], 1.0)).contains("Set both cursors"));
         let (found, places) = ask(Stretch::Last(10.0), &["line_position", "force"], 1.2).unwrap();
@@ -414,6 +497,9 @@ mod tests {
     #[test]
     fn long_names_are_cut() {
         assert_eq!(cut("Contact force"), "Contact force");
-        assert_eq!(cut("Controller in charge (0 LQG, 1 predictive)"), "Controller in charge (0 LQG…");
+        assert_eq!(
+            cut("Controller in charge (0 LQG, 1 predictive)"),
+            "Controller in charge (0 LQG…"
+        );
     }
 }

@@ -8,7 +8,6 @@ use crate::chart::axis::{Axis, Scale};
 use crate::chart::{self, Chart, Height, Hover, Item, Pen, number};
 use crate::data::Data;
 use crate::theme;
-use crate::units::shown;
 use crate::view::{Ask, View};
 use eframe::egui::{DragValue, Ui};
 use nalgebra::Complex;
@@ -116,15 +115,24 @@ fn compute(settings: &Settings, grid: &Grid) -> Result<Estimated, String> {
     })
 }
 
-/// τ of the straight line φ = φ₀ − 2π f τ through the coherent points up to a frequency (least squares, phases
-/// unwrapped from point to point); `None` of fewer than three points.
+/// τ of the straight line φ = φ₀ − 2π f τ through the coherent points up to a frequency, as long as |H| is not
+/// below 1/√2 of the first of them (least squares, phases unwrapped from point to point); `None` of fewer than
+/// three points. Above its bandwidth the phase of a system says little about its delay.
 fn delay_s(transfer: &TransferFunction, least_coherence: f64, up_to_hz: f64) -> Option<f64> {
     let mut points: Vec<(f64, f64)> = Vec::new();
-    let all = transfer.frequencies_hz.iter().zip(&transfer.h1).zip(&transfer.coherence);
+    let mut first_size = None;
+    let all = transfer
+        .frequencies_hz
+        .iter()
+        .zip(&transfer.h1)
+        .zip(&transfer.coherence);
     for ((f, h), coherence) in all.skip(1) {
         let phase = h.arg();
         if *coherence < least_coherence || !phase.is_finite() || *f > up_to_hz {
             continue;
+        }
+        if h.norm() < *first_size.get_or_insert(h.norm()) / 2_f64.sqrt() {
+            break;
         }
         let before = points.last().map_or(phase, |p| p.1);
         points.push((*f, phase - TAU * ((phase - before) / TAU).round()));
@@ -151,7 +159,13 @@ impl TransferPanel {
     }
 
     /// Draws the panel beside the curve of a model: frequencies in Hz and the transfer function in SI units.
-    pub fn show_beside(&mut self, ui: &mut Ui, view: &View<'_>, model: &[(f64, Complex<f64>)], asks: &mut Vec<Ask>) {
+    pub fn show_beside(
+        &mut self,
+        ui: &mut Ui,
+        view: &View<'_>,
+        model: &[(f64, Complex<f64>)],
+        asks: &mut Vec<Ask>,
+    ) {
         let mut wish = self.controls(ui, view.data);
         if let Err(text) = self.update(ui, view) {
             asks.extend(wish.map(|_| pickers::nothing_to_export()));
@@ -159,11 +173,16 @@ impl TransferPanel {
         }
         let Some((answer, found)) = self.answer() else {
             let trouble = self.desk.trouble().map(str::to_owned);
-            return pickers::empty(ui, &trouble.unwrap_or("Computing the first estimate …".into()));
+            return pickers::empty(
+                ui,
+                &trouble.unwrap_or("Computing the first estimate …".into()),
+            );
         };
         let charts = self.charts(view.data, found, model, ui.visuals().dark_mode);
         let shown = chart::show(ui, &charts, pickers::room_below(2));
-        shown.response.context_menu(|ui| wish = wish.or(Export::menu(ui)));
+        shown
+            .response
+            .context_menu(|ui| wish = wish.or(Export::menu(ui)));
         self.figures(ui, view.data, (answer, found), model, shown.hover);
         if let Some(export) = wish {
             let source = Source {
@@ -173,7 +192,9 @@ impl TransferPanel {
                 rect: shown.response.rect,
             };
             let charts = || self.charts(view.data, found, model, false);
-            asks.extend(export.perform(ui.ctx(), source, charts, || self.numbers(view.data, found)));
+            asks.extend(
+                export.perform(ui.ctx(), source, charts, || self.numbers(view.data, found)),
+            );
         }
     }
 
@@ -184,21 +205,43 @@ impl TransferPanel {
 
     fn controls(&mut self, ui: &mut Ui, data: &Data) -> Option<Export> {
         let mut wish = None;
-        ui.horizontal_wrapped(|ui| {
-            pickers::channel(ui, "From", &mut self.input, data, "The channel that goes in.");
-            pickers::channel(ui, "To", &mut self.output, data, "The channel that comes out.");
+        pickers::controls(ui, |ui| {
+            pickers::channel(
+                ui,
+                "From",
+                &mut self.input,
+                data,
+                "The channel that goes in.",
+            );
+            pickers::channel(
+                ui,
+                "To",
+                &mut self.output,
+                data,
+                "The channel that comes out.",
+            );
             pickers::stretch(ui, &mut self.stretch);
-            ui.toggle_value(&mut self.shows_settings, "Settings")
-                .on_hover_text("Segments, window, estimate and axes.");
+            pickers::settings_button(
+                ui,
+                &mut self.shows_settings,
+                "Segments, window, estimate and axes.",
+            );
             wish = Export::button(ui);
         });
         if self.shows_settings {
-            ui.horizontal_wrapped(|ui| {
+            pickers::controls(ui, |ui| {
                 self.segments.show(ui);
                 let tip = "H1 is right if only the output is noisy, H2 if only the input is. They agree where the \
                            coherence is 1.";
                 let estimates = [Estimate::H1, Estimate::H2];
-                pickers::choice(ui, "Estimate", &mut self.estimate, &estimates, |e| format!("{e:?}"), tip);
+                pickers::choice(
+                    ui,
+                    "Estimate",
+                    &mut self.estimate,
+                    &estimates,
+                    |e| format!("{e:?}"),
+                    tip,
+                );
                 let least = DragValue::new(&mut self.least_coherence)
                     .range(0.0..=1.0)
                     .speed(0.01)
@@ -208,14 +251,42 @@ impl TransferPanel {
                     .accessible_name("Least coherence")
                     .on_hover_text("Points with less coherence are drawn hollow and pale and count for nothing.");
                 let scales = [Scale::Log, Scale::Linear];
-                let name = |s: &Scale| if *s == Scale::Log { "logarithmic" } else { "linear" }.to_owned();
-                pickers::choice(ui, "Frequency", &mut self.frequency_scale, &scales, name, "Axis of frequencies.");
+                let name = |s: &Scale| {
+                    if *s == Scale::Log {
+                        "logarithmic"
+                    } else {
+                        "linear"
+                    }
+                    .to_owned()
+                };
+                pickers::choice(
+                    ui,
+                    "Frequency",
+                    &mut self.frequency_scale,
+                    &scales,
+                    name,
+                    "Axis of frequencies.",
+                );
                 let name = |db: &bool| if *db { "dB" } else { "ratio" }.to_owned();
                 let tip = "Magnitude in decibels, 20 lg |H|, or as a ratio.";
-                pickers::choice(ui, "Magnitude", &mut self.is_decibel, &[true, false], name, tip);
+                pickers::choice(
+                    ui,
+                    "Magnitude",
+                    &mut self.is_decibel,
+                    &[true, false],
+                    name,
+                    tip,
+                );
                 let ends = [Some(10.0), Some(20.0), Some(50.0), Some(100.0), None];
                 let name = |end: &Option<f64>| end.map_or("all".into(), |hz| format!("{hz} Hz"));
-                pickers::choice(ui, "Up to", &mut self.up_to_hz, &ends, name, "Highest frequency shown.");
+                pickers::choice(
+                    ui,
+                    "Up to",
+                    &mut self.up_to_hz,
+                    &ends,
+                    name,
+                    "Highest frequency shown.",
+                );
             });
         }
         wish
@@ -231,8 +302,13 @@ impl TransferPanel {
             least_coherence: self.least_coherence,
             up_to_hz: self.up_to_hz,
         };
-        self.desk
-            .update(ui.ctx(), view.data, (found, places, settings), PAUSE_S, compute);
+        self.desk.update(
+            ui.ctx(),
+            view.data,
+            (found, places, settings),
+            PAUSE_S,
+            compute,
+        );
         match self.desk.answer().map(|a| &a.result) {
             Some(Err(text)) => Err(text.clone()),
             _ => Ok(()),
@@ -248,21 +324,33 @@ impl TransferPanel {
 
     /// |H| as it is shown, of |H| in SI units.
     fn magnitude(&self, size: f64, factor: f64) -> f64 {
-        if self.is_decibel { 20.0 * (size * factor).log10() } else { size * factor }
+        if self.is_decibel {
+            20.0 * (size * factor).log10()
+        } else {
+            size * factor
+        }
     }
 
     /// Factor from SI and unit of a magnitude: a ratio of equal units has none.
     fn unit(&self, data: &Data) -> (f64, String) {
-        let unit = |id: &str| shown(data.channel(id).map_or("", |(_, c)| c.unit.as_str()));
-        let (x, y) = (unit(&self.input), unit(&self.output));
-        let ratio = match (x.unit, y.unit) {
+        let (x_factor, x) = pickers::unit_of(data, &self.input);
+        let (y_factor, y) = pickers::unit_of(data, &self.output);
+        let ratio = match (x, y) {
             (x, y) if x == y => String::new(),
-            (x, y) => format!("{}/{x}", if y.is_empty() { "1" } else { y }),
+            ("", y) => y.to_owned(),
+            (x, "") => format!("1/{x}"),
+            (x, y) => format!("{y}/{x}"),
         };
-        (y.factor / x.factor, ratio)
+        (y_factor / x_factor, ratio)
     }
 
-    fn charts(&self, data: &Data, found: &Estimated, model: &[(f64, Complex<f64>)], dark: bool) -> Vec<Chart> {
+    fn charts(
+        &self,
+        data: &Data,
+        found: &Estimated,
+        model: &[(f64, Complex<f64>)],
+        dark: bool,
+    ) -> Vec<Chart> {
         let nyquist_hz = 0.5 / data.period_s;
         let high_hz = self.up_to_hz.map_or(nyquist_hz, |hz| hz.min(nyquist_hz));
         let x = match self.frequency_scale {
@@ -273,18 +361,29 @@ impl TransferPanel {
         let (values, transfer) = (self.values(found), &found.transfer);
         // The mean has been taken off: there is nothing at 0 Hz.
         let points = |of: &dyn Fn(usize) -> f64| -> Vec<[f64; 2]> {
-            (1..values.len()).map(|k| [transfer.frequencies_hz[k], of(k)]).collect()
+            (1..values.len())
+                .map(|k| [transfer.frequencies_hz[k], of(k)])
+                .collect()
         };
         let magnitudes = points(&|k| self.magnitude(values[k].norm(), factor));
         let phases = points(&|k| values[k].arg().to_degrees());
         let coherences = points(&|k| transfer.coherence[k]);
-        let curve = |of: &dyn Fn(Complex<f64>) -> f64| -> Vec<[f64; 2]> { model.iter().map(|(f, h)| [*f, of(*h)]).collect() };
+        let curve = |of: &dyn Fn(Complex<f64>) -> f64| -> Vec<[f64; 2]> {
+            model.iter().map(|(f, h)| [*f, of(*h)]).collect()
+        };
         let model_magnitudes = curve(&|h| self.magnitude(h.norm(), factor));
         let model_phases = broken_at_turns(&curve(&|h| h.arg().to_degrees()));
         let visible = |p: &&[f64; 2]| p[0] <= x.high && p[0] >= x.low && p[1].is_finite();
         let mut range: Option<(f64, f64)> = None;
-        let coherent = magnitudes.iter().zip(&coherences).filter(|(_, c)| c[1] >= self.least_coherence);
-        for [_, y] in coherent.map(|(m, _)| m).chain(&model_magnitudes).filter(visible) {
+        let coherent = magnitudes
+            .iter()
+            .zip(&coherences)
+            .filter(|(_, c)| c[1] >= self.least_coherence);
+        for [_, y] in coherent
+            .map(|(m, _)| m)
+            .chain(&model_magnitudes)
+            .filter(visible)
+        {
             let (low, high) = range.unwrap_or((*y, *y));
             range = Some((low.min(*y), high.max(*y)));
         }
@@ -304,22 +403,40 @@ impl TransferPanel {
             legend: Vec::new(),
             height: Height::Share(1.0),
         };
-        let mut magnitude = plot("Magnitude", Axis::around(range), y_title, self.measured(magnitudes, &coherences, dark));
-        let mut phase = plot("Phase", Axis::exactly(-180.0, 180.0), "Phase (°)".into(), self.measured(phases, &coherences, dark));
+        let mut magnitude = plot(
+            "Magnitude",
+            Axis::around(range),
+            y_title,
+            self.measured(magnitudes, &coherences, dark),
+        );
+        let mut phase = plot(
+            "Phase",
+            Axis::phases(),
+            "Phase (°)".into(),
+            self.measured(phases, &coherences, dark),
+        );
         break_lines_at_turns(&mut phase.items);
         let threshold = Item::Level {
             y: self.least_coherence,
             pen: Pen::dashed(theme::warning(dark), 1.0),
-            text: format!("γ² = {:.2}", self.least_coherence),
+            text: format!("hollow below {:.2}", self.least_coherence),
         };
         let mut items = self.measured(coherences.clone(), &coherences, dark);
         items.push(threshold);
-        let mut coherence = plot("Coherence", Axis::exactly(0.0, 1.0), "Coherence γ²".into(), items);
+        let mut coherence = plot(
+            "Coherence",
+            Axis::exactly(0.0, 1.08),
+            "Coherence γ²".into(),
+            items,
+        );
         if !model.is_empty() {
             let pen = Pen::dashed(theme::series(dark, 1), 1.8);
             magnitude.items.push(Item::Line(model_magnitudes, pen));
             phase.items.push(Item::Line(model_phases, pen));
-            magnitude.legend = vec![(Pen::of_series(dark, 0), "measured".into()), (pen, "model".into())];
+            magnitude.legend = vec![
+                (Pen::of_series(dark, 0), "measured".into()),
+                (pen, "model".into()),
+            ];
         }
         coherence.x_title = "Frequency (Hz)".into();
         coherence.height = Height::Share(0.7);
@@ -334,7 +451,10 @@ impl TransferPanel {
         };
         let is_good = |c: &[f64; 2]| c[1] >= self.least_coherence;
         let pick = |good: bool| -> Vec<[f64; 2]> {
-            let chosen = points.iter().zip(coherences).filter(|(_, c)| is_good(c) == good);
+            let chosen = points
+                .iter()
+                .zip(coherences)
+                .filter(|(_, c)| is_good(c) == good);
             chosen.map(|(p, _)| *p).collect()
         };
         let (solid, hollow) = (pick(true), pick(false));
@@ -371,42 +491,40 @@ impl TransferPanel {
         let unit = if self.is_decibel { "dB" } else { unit.as_str() };
         let k = hover.map(|h| (h.x * answer.settings.segments.seconds).round().max(1.0) as usize);
         let at = k.and_then(|k| Some((k, *self.values(found).get(k)?)));
-        let first = match at {
+        let (first, second) = match at {
             Some((k, h)) => {
                 let transfer = &found.transfer;
-                let mut text = format!(
-                    "{:>7.2} Hz  |H| {} {unit}  phase {:>6.1}°  γ² {:.3}  ±{:>4.1} %",
-                    transfer.frequencies_hz[k],
-                    number(self.magnitude(h.norm(), factor)),
-                    h.arg().to_degrees(),
-                    transfer.coherence[k],
-                    100.0 * transfer.relative_error[k]
-                );
-                if let Some(h) = model_at(model, transfer.frequencies_hz[k]) {
+                let f = transfer.frequencies_hz[k];
+                let point = |h: Complex<f64>| {
                     let size = number(self.magnitude(h.norm(), factor));
-                    text += &format!("  model {size} {unit} {:>6.1}°", h.arg().to_degrees());
-                }
-                text
+                    format!("{size} {unit} {:>6.1}°", h.arg().to_degrees())
+                };
+                let model =
+                    model_at(model, f).map_or(String::new(), |h| format!("  model {}", point(h)));
+                let share = 100.0 * transfer.relative_error[k];
+                (
+                    format!("{f:>7.2} Hz {}{model}", point(h)),
+                    format!(
+                        "γ² {:.3}, standard deviation {share:.1} %",
+                        transfer.coherence[k]
+                    ),
+                )
             }
-            None => match found.delay_s {
-                Some(delay_s) => format!("Phase falls like a delay of {:>6.2} ms", 1e3 * delay_s),
-                None => "Too few coherent points for a delay: move the input more".into(),
-            },
+            None => (
+                match found.delay_s {
+                    Some(delay_s) => {
+                        format!("Phase falls like a delay of {:>6.2} ms", 1e3 * delay_s)
+                    }
+                    None => "Too few coherent points for a delay: move the input more".into(),
+                },
+                how_sure(answer, found),
+            ),
         };
         pickers::figures(ui, &first).on_hover_text(format!(
-            "{first}\n\nPoint at a chart for the values there; ± is the standard deviation of the magnitude. The delay \
-             is the slope of the phase through all coherent points shown."
+            "{first}\n\nPoint at a chart for the values there. The delay is the slope of the phase through the \
+             coherent points, up to where the magnitude has fallen by 3 dB."
         ));
-        let skipped = match found.skipped {
-            0 => String::new(),
-            n => format!(", {n} left out for gaps"),
-        };
-        let cut = if answer.found.is_cut { ", older samples left out" } else { "" };
-        let text = format!(
-            "{:>3} segments of {} s{skipped}, {:.1} … {:.1} s{cut}; hollow: γ² < {:.2}",
-            found.segments, answer.settings.segments.seconds, answer.found.from_s, answer.found.to_s, self.least_coherence
-        );
-        pickers::figures(ui, &text).on_hover_text(
+        pickers::figures(ui, &second).on_hover_text(
             "Coherence γ² is the share of the output that the input explains linearly: noise, other inputs and \
              non-linearity lower it. Of few segments it is too high by about one over their number.",
         );
@@ -416,13 +534,26 @@ impl TransferPanel {
         let (factor, unit) = self.unit(data);
         let values = self.values(found);
         let transfer = &found.transfer;
-        let unit = if unit.is_empty() { "ratio".to_owned() } else { unit };
+        let unit = if unit.is_empty() {
+            "ratio".to_owned()
+        } else {
+            unit
+        };
         pickers::table(&[
             ("frequency (Hz)".into(), transfer.frequencies_hz.clone()),
-            (format!("magnitude ({unit})"), values.iter().map(|h| h.norm() * factor).collect()),
-            ("phase (°)".into(), values.iter().map(|h| h.arg().to_degrees()).collect()),
+            (
+                format!("magnitude ({unit})"),
+                values.iter().map(|h| h.norm() * factor).collect(),
+            ),
+            (
+                "phase (°)".into(),
+                values.iter().map(|h| h.arg().to_degrees()).collect(),
+            ),
             ("coherence".into(), transfer.coherence.clone()),
-            ("standard deviation (share)".into(), transfer.relative_error.clone()),
+            (
+                "standard deviation (share)".into(),
+                transfer.relative_error.clone(),
+            ),
         ])
     }
 }
@@ -446,6 +577,23 @@ fn broken_at_turns(points: &[[f64; 2]]) -> Vec<[f64; 2]> {
     }
     broken.extend(points.last());
     broken
+}
+
+fn how_sure(answer: &Answer<Settings, Estimated>, found: &Estimated) -> String {
+    let skipped = match found.skipped {
+        0 => String::new(),
+        n => format!(", {n} left out for gaps"),
+    };
+    let cut = if answer.found.is_cut {
+        ", older samples left out"
+    } else {
+        ""
+    };
+    let (from_s, to_s) = (answer.found.from_s, answer.found.to_s);
+    format!(
+        "{:>3} segments{skipped}, {from_s:.1} … {to_s:.1} s{cut}",
+        found.segments
+    )
 }
 
 /// The model at a frequency, straight between its points; `None` outside of them.
@@ -474,7 +622,9 @@ mod tests {
     fn noise(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 33) as f64 / f64::from(1_u32 << 30) - 1.0
         }
     }
@@ -484,7 +634,8 @@ mod tests {
         let mut data = sample::run(0.0);
         for n in 0..samples {
             let (x, y) = values(n);
-            data.history.push(n as f64 * 0.002, &[0.0, y, 0.0, 0.0, 0.0, x]);
+            data.history
+                .push(n as f64 * 0.002, &[0.0, y, 0.0, 0.0, 0.0, x]);
         }
         data
     }
@@ -510,13 +661,22 @@ mod tests {
             .map(|i| {
                 let f = 0.25 * f64::from(i);
                 let (omega, s) = (TAU * 8.0, Complex::new(0.0, TAU * f));
-                (f, Complex::from(omega * omega) / (s * s + s * 1.2 * omega + omega * omega))
+                (
+                    f,
+                    Complex::from(omega * omega) / (s * s + s * 1.2 * omega + omega * omega),
+                )
             })
             .collect()
     }
 
     fn shown(panel: TransferPanel, data: Data) -> Harness<'static, Stage<TransferPanel>> {
-        let mut harness = stage(panel, data, [700.0, 600.0], Theme::Dark, TransferPanel::show);
+        let mut harness = stage(
+            panel,
+            data,
+            [700.0, 600.0],
+            Theme::Dark,
+            TransferPanel::show,
+        );
         until("an estimate", || {
             harness.step();
             harness.state().panel.desk.answers() > 0
@@ -531,7 +691,9 @@ mod tests {
     fn gain_and_delay_come_out_exactly() {
         let mut random = noise(7);
         let period: Vec<f64> = (0..1_000).map(|_| random()).collect();
-        let data = run(15_000, |n| (period[n % 1_000], 0.5 * period[(n + 997) % 1_000]));
+        let data = run(15_000, |n| {
+            (period[n % 1_000], 0.5 * period[(n + 997) % 1_000])
+        });
         let panel = TransferPanel {
             segments: Segments {
                 window: Window::Boxcar,
@@ -548,8 +710,16 @@ mod tests {
             assert!((found.transfer.coherence[k] - 1.0).abs() < 1e-6);
             assert!((found.transfer.h2[k] - expected).norm() < 1e-5);
         }
-        assert!((found.delay_s.unwrap() - 0.006).abs() < 1e-7, "{:?}", found.delay_s);
-        assert!(harness.query_by_label("Phase falls like a delay of   6.00 ms").is_some());
+        assert!(
+            (found.delay_s.unwrap() - 0.006).abs() < 1e-7,
+            "{:?}",
+            found.delay_s
+        );
+        assert!(
+            harness
+                .query_by_label("Phase falls like a delay of   6.00 ms")
+                .is_some()
+        );
     }
 
     /// Two noises that have nothing to do with each other: the mean coherence of n averages is 1/n.
@@ -563,13 +733,21 @@ mod tests {
         // 29 segments of half overlap are worth 27.5.
         assert!((0.6..1.6).contains(&(mean * 27.5)), "{mean}");
         assert_eq!(found.delay_s, None);
-        assert!(harness.query_by_label_contains("Too few coherent points").is_some());
+        assert!(
+            harness
+                .query_by_label_contains("Too few coherent points")
+                .is_some()
+        );
     }
 
     #[test]
     fn a_constant_input_is_explained() {
         let harness = shown(TransferPanel::default(), run(15_000, |n| (0.1, n as f64)));
-        assert!(harness.query_by_label_contains("choose another stretch or channel").is_some());
+        assert!(
+            harness
+                .query_by_label_contains("choose another stretch or channel")
+                .is_some()
+        );
     }
 
     #[test]
@@ -577,7 +755,9 @@ mod tests {
         let mut harness = shown(TransferPanel::default(), motor());
         let data = || sample::run(0.0);
         assert_eq!(harness.state().panel.unit(&data()), (1.0, String::new()));
-        harness.get_by_role_and_label(Role::ComboBox, "From").click();
+        harness
+            .get_by_role_and_label(Role::ComboBox, "From")
+            .click();
         harness.run_steps(2);
         harness.get_by_label("Contact force").click();
         harness.run_steps(2);
@@ -586,7 +766,11 @@ mod tests {
         assert_eq!(harness.state().panel.unit(&data()), (1e3, "mm/N".into()));
         harness.get_by_label("Settings").click();
         harness.run_steps(2);
-        assert!(harness.query_by_role_and_label(Role::SpinButton, "Least coherence").is_some());
+        assert!(
+            harness
+                .query_by_role_and_label(Role::SpinButton, "Least coherence")
+                .is_some()
+        );
     }
 
     #[test]
@@ -595,8 +779,19 @@ mod tests {
         let coherences = [[1.0, 0.9], [2.0, 0.5], [3.0, 0.95], [4.0, 0.99]];
         let points = vec![[1.0, 10.0], [2.0, 20.0], [3.0, 30.0], [4.0, 40.0]];
         let items = panel.measured(points, &coherences, true);
-        let [Item::Dots { points: hollow, is_hollow: true, .. }, Item::Line(line, _), Item::Dots { points: solid, is_hollow: false, .. }] =
-            items.as_slice()
+        let [
+            Item::Dots {
+                points: hollow,
+                is_hollow: true,
+                ..
+            },
+            Item::Line(line, _),
+            Item::Dots {
+                points: solid,
+                is_hollow: false,
+                ..
+            },
+        ] = items.as_slice()
         else {
             panic!("{items:?}");
         };
@@ -613,15 +808,28 @@ mod tests {
         let model = [(1.0, Complex::new(1.0, 0.0)), (2.0, Complex::new(0.0, 1.0))];
         assert_eq!(model_at(&model, 1.5), Some(Complex::new(0.5, 0.5)));
         assert_eq!(model_at(&model, 2.0), Some(Complex::new(0.0, 1.0)));
-        assert_eq!((model_at(&model, 0.5), model_at(&model, 2.5), model_at(&[], 1.0)), (None, None, None));
+        assert_eq!(
+            (
+                model_at(&model, 0.5),
+                model_at(&model, 2.5),
+                model_at(&[], 1.0)
+            ),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn pictures_to_look_at() {
         let is_done = |p: &TransferPanel| p.desk.answers() > 0;
-        look("transfer", TransferPanel::default, motor, is_done, |panel, ui, view, asks| {
-            panel.show_beside(ui, view, &model(), asks);
-        });
+        look(
+            "transfer",
+            TransferPanel::default,
+            motor,
+            is_done,
+            |panel, ui, view, asks| {
+                panel.show_beside(ui, view, &model(), asks);
+            },
+        );
         let open = || TransferPanel {
             shows_settings: true,
             ..TransferPanel::default()
