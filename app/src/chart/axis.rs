@@ -64,10 +64,16 @@ impl Axis {
     pub fn around(range: Option<(f64, f64)>) -> Self {
         let (low, high) = range.unwrap_or((0.0, 1.0));
         let smallest = (1e-6 * low.abs().max(high.abs())).max(1e-12);
-        let step = nice_step((high - low).max(smallest) / 5.0);
+        let step = nice_step((high - low).max(smallest) / 10.0);
         let low = (low / step - 0.05).floor() * step;
         let high = ((high / step + 0.05).ceil() * step).max(low + step);
         Self::exactly(low, high)
+    }
+
+    /// A linear axis from 0 to a mark at or above a value.
+    pub fn from_zero(high: f64) -> Self {
+        let step = nice_step(high / 10.0);
+        Self::exactly(0.0, (high / step - 1e-9).ceil() * step)
     }
 
     /// A linear axis with these ends.
@@ -253,6 +259,7 @@ mod tests {
             let axis = Axis::around(Some(range));
             assert!(axis.low <= range.0 && axis.high >= range.1 && axis.low < axis.high);
         }
+        assert_eq!(Axis::from_zero(8.3), Axis::exactly(0.0, 9.0));
         let (a, b) = (
             Axis::around(Some((101.0, 139.0))),
             Axis::around(Some((101.6, 138.2))),

@@ -146,7 +146,7 @@ fn words(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
                     (Align2::LEFT_TOP, 4.0)
                 };
                 let mut place = align.anchor_size(pos2(x + dx, plot.top() + 3.0), size);
-                while taken.iter().any(|t| t.intersects(place)) {
+                while taken.iter().any(|t| t.expand(3.0).intersects(place)) {
                     place = place.translate(vec2(0.0, size.y + 1.0));
                 }
                 put(canvas, look, place, pen.color, text);
@@ -176,7 +176,9 @@ fn words(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
                 let x = point.x.clamp(plot.left() + half, plot.right() - half);
                 let place = Align2::CENTER_BOTTOM.anchor_size(pos2(x, point.y - 3.0), size);
                 // What has no room is left out: it is read out below the chart.
-                if plot.contains_rect(place) && !taken.iter().any(|t| t.intersects(place)) {
+                if plot.contains_rect(place)
+                    && !taken.iter().any(|t| t.expand(3.0).intersects(place))
+                {
                     put(canvas, look, place, *color, text);
                     taken.push(place);
                 }

@@ -318,9 +318,9 @@ impl HistogramPanel {
             x: Axis::around(Some(range)),
             x_title: pickers::title_of(data, &answer.settings.channel),
             // Room for the words above the bars.
-            y: Axis::around(Some((0.0, 1.3 * high))),
+            y: Axis::from_zero(1.25 * high),
             y_title: format!(
-                "Samples (% in {} {unit})",
+                "Samples (% per {} {unit})",
                 (1e9 * histogram.width()).round() / 1e9
             ),
             items,
@@ -424,14 +424,14 @@ fn verdict(judged: &Judged, dark: bool) -> (eframe::egui::Color32, String) {
         is_held,
     } = judged;
     let (color, sign, word) = if *is_held {
-        (theme::good(dark), "✔", "held")
+        (theme::good(dark), "●", "held")
     } else {
-        (theme::fault(dark), "✖", "NOT held")
+        (theme::fault(dark), "▲", "NOT held")
     };
     (
         color,
         format!(
-            "{sign} {what:<9}{} {relation} {limit} {unit:<1} {word}",
+            "{sign} {what:<9} {} {relation} {limit:>5} {unit:<1} {word}",
             number(*found)
         ),
     )
@@ -594,13 +594,23 @@ mod tests {
             ..HistogramPanel::default()
         };
         let mut harness = shown(panel, sample::run(40.0));
-        // 150 N ± 25 N / √2 at 250 km/h: σ / F_m = 0.118, 97 and 203 N.
-        for (text, what) in [
-            ("0.1179 ≤ 0.3", "share"),
-            ("97", "lowest"),
-            ("≤ 350 N held", "highest"),
+        // The last 30 s of 150 N ± 25 N sin(2π v t / 65 m) at 250 km/h.
+        let t = (0..20_000)
+            .map(|n| f64::from(n) * 0.002)
+            .filter(|t| *t > 9.997);
+        let forces: Vec<f64> = t
+            .map(|t| 150.0 + 25.0 * (TAU * 250.0 / 3.6 * t / 65.0).sin())
+            .collect();
+        let s = ForceStatistics::of(&forces).unwrap();
+        for text in [
+            format!(
+                "● σ / F_m   {} ≤   0.3   held",
+                number(s.standard_deviation / s.mean)
+            ),
+            format!("● F_m − 3σ  {} >     0 N held", number(s.statistical_min)),
+            format!("● F_m + 3σ  {} ≤   350 N held", number(s.statistical_max)),
         ] {
-            assert!(harness.query_by_label_contains(text).is_some(), "{what}");
+            assert!(harness.query_by_label(&text).is_some(), "{text}");
         }
         harness.get_by_label("Export").click();
         harness.run_steps(2);

@@ -321,7 +321,7 @@ impl SpectraPanel {
         let y = match self.density_scale {
             // Above the highest peak stands its frequency.
             Scale::Log => Axis::decades(range.map(|(low, high)| (low, 4.0 * high)), 8),
-            Scale::Linear => Axis::around(Some((0.0, range.map_or(1.0, |r| 1.15 * r.1)))),
+            Scale::Linear => Axis::from_zero(range.map_or(1.0, |r| 1.15 * r.1)),
         };
         Chart {
             name: format!("Power spectral density in {}", density_unit(unit)),

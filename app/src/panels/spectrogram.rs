@@ -91,6 +91,8 @@ struct Painted {
     time_s: (f64, f64),
     /// The axis of frequencies.
     axis: Axis,
+    /// Frequencies from the lower to the upper edge of the picture.
+    picture: Axis,
     /// Level of the lightest colour, a multiple of 10 dB.
     top_db: f64,
     skipped: usize,
@@ -129,19 +131,28 @@ fn paint(
     };
     let segments = found.density.len();
     let columns = segments.min(MOST_COLUMNS);
-    let lines = (high_hz / resolution_hz).ceil() as usize;
-    let rows = match settings.scale {
-        Scale::Linear => lines.clamp(1, MOST_ROWS),
-        Scale::Log => MOST_ROWS,
+    // Line 0 is what is left of the mean and is not shown.
+    let last = found.frequencies_hz.len() - 1;
+    let lines = ((high_hz / resolution_hz).round() as usize).clamp(1, last);
+    // A line stands for what lies within half a resolution on each side.
+    let (rows, picture) = match settings.scale {
+        Scale::Linear => {
+            let ends = [0.5, lines as f64 + 0.5].map(|k| k * resolution_hz);
+            (lines.min(MOST_ROWS), Axis::exactly(ends[0], ends[1]))
+        }
+        Scale::Log => (MOST_ROWS, axis),
     };
-    // The lines of the spectrum that a row covers: at least one, and every one in some row.
-    let lines_of_row = |row: usize| {
-        let value = |edge: usize| axis.value(1.0 - edge as f64 / rows as f64) / resolution_hz;
-        let (from, to) = (value(row + 1).round() as usize, value(row).round() as usize);
-        let last = found.frequencies_hz.len() - 1;
-        // Line 0 is what is left of the mean.
-        let from = from.clamp(1, last);
-        from..to.clamp(from + 1, last + 1)
+    let lines_of_row = |row: usize| match settings.scale {
+        Scale::Linear => {
+            let up = rows - 1 - row;
+            1 + up * lines / rows..1 + (up + 1) * lines / rows
+        }
+        Scale::Log => {
+            let edge =
+                |row: usize| picture.value(1.0 - row as f64 / rows as f64) / resolution_hz + 0.5;
+            let from = (edge(row + 1).floor() as usize).clamp(1, last);
+            from..(edge(row).ceil() as usize).clamp(from + 1, last + 1)
+        }
     };
     let segments_of_column = |c: usize| c * segments / columns..((c + 1) * segments / columns);
     let mut levels = vec![f32::NAN; columns * rows];
@@ -184,6 +195,7 @@ fn paint(
             middle_s(segments - 1) + 0.5 * hop_s,
         ),
         axis,
+        picture,
         top_db,
         skipped: found.skipped,
         segments,
@@ -388,7 +400,7 @@ impl SpectrogramPanel {
                     texture: picture.id(),
                     pixels: Arc::clone(&painted.pixels),
                     x: painted.time_s,
-                    y: (painted.axis.low, painted.axis.high),
+                    y: (painted.picture.low, painted.picture.high),
                 }],
                 legend: Vec::new(),
                 height: Height::Share(1.0),
@@ -421,7 +433,7 @@ impl Painted {
     /// Level at a time and a frequency; `None` outside.
     fn level(&self, t_s: f64, hz: f64) -> Option<f64> {
         let across = (t_s - self.time_s.0) / (self.time_s.1 - self.time_s.0);
-        let down = 1.0 - self.axis.place(hz);
+        let down = 1.0 - self.picture.place(hz);
         if !((0.0..1.0).contains(&across) && (0.0..1.0).contains(&down)) {
             return None;
         }
@@ -547,7 +559,7 @@ mod tests {
             let painted = compute(&settings(scale), &grid(|t| 150.0 + phase(t).sin())).unwrap();
             for t in [2.0, 10.0, 20.0, 35.0] {
                 let rows = (1..=490).map(|i| f64::from(i) * 0.1);
-                let level = |hz: &f64| painted.level(100.0 + t, *hz).unwrap();
+                let level = |hz: &f64| painted.level(100.0 + t, *hz).unwrap_or(f64::NEG_INFINITY);
                 let best = rows.max_by(|a, b| level(a).total_cmp(&level(b))).unwrap();
                 assert!((best - (5.0 + t)).abs() < 1.3, "{scale:?} {t} s: {best} Hz");
             }
@@ -562,7 +574,7 @@ mod tests {
             &grid(|t| 10.0 * (TAU * 20.0 * t).sin()),
         )
         .unwrap();
-        let level = painted.level(120.0, 19.9).unwrap();
+        let level = painted.level(120.0, 20.2).unwrap();
         assert!(
             (level - 10.0 * (50.0_f64 / 1.5).log10()).abs() < 0.01,
             "{level}"
@@ -575,7 +587,7 @@ mod tests {
             ..settings(Scale::Linear)
         };
         let larger = compute(&in_mm, &grid(|t| 10.0 * (TAU * 20.0 * t).sin())).unwrap();
-        assert!((larger.level(120.0, 19.9).unwrap() - level - 60.0).abs() < 0.01);
+        assert!((larger.level(120.0, 20.2).unwrap() - level - 60.0).abs() < 0.01);
     }
 
     #[test]
@@ -614,7 +626,8 @@ mod tests {
         assert!(painted.skipped > 0 && painted.level(24.2, 20.0).unwrap().is_nan());
         let name = "Spectrogram of Contact force; scale of colours";
         let rect = harness.get_by_role_and_label(Role::Image, name).rect();
-        harness.hover_at(rect.center());
+        // The gap is in the middle.
+        harness.hover_at(rect.center() + eframe::egui::vec2(120.0, 0.0));
         harness.run_steps(2);
         assert!(harness.query_by_label_contains("dB re 1 N²/Hz").is_some());
         harness.get_by_label("Export").click();

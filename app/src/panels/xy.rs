@@ -13,8 +13,10 @@ use serde::{Deserialize, Serialize};
 
 /// How often a new trail is made while samples come, in s.
 const PAUSE_S: f64 = 0.05;
-/// Pieces into which a long trail is cut; each keeps its ends and its extremes.
-const MOST_PIECES: usize = 1_000;
+/// Samples of a trail that is drawn through all of them.
+const SHORT: usize = 5_000;
+/// Pieces into which a longer one is cut; each keeps its ends and its extremes.
+const PIECES: usize = 800;
 /// Steps of the fading.
 const SHADES: usize = 24;
 /// How much of its colour the oldest part keeps.
@@ -76,7 +78,11 @@ fn compute(_: &Settings, grid: &Grid) -> Result<Trail, String> {
 /// Of each piece the first and the last sample, and those with the smallest and largest x and y: nothing that
 /// stands out is lost.
 fn trail(x: &[f64], y: &[f64]) -> Trail {
-    let per_piece = x.len().div_ceil(MOST_PIECES).max(1);
+    let per_piece = if x.len() <= SHORT {
+        1
+    } else {
+        x.len().div_ceil(PIECES)
+    };
     let mut kept: Vec<usize> = Vec::new();
     for begin in (0..x.len()).step_by(per_piece) {
         let piece = begin..(begin + per_piece).min(x.len());
@@ -365,8 +371,8 @@ mod tests {
         (x[77_777], y[77_777]) = (0.7, -1e3);
         y[90_000] = f64::NAN;
         let trail = trail(&x, &y);
-        assert!(trail.points.len() <= 7 * MOST_PIECES);
-        assert_eq!(trail.samples_per_piece, 124);
+        assert!(trail.points.len() <= 7 * PIECES);
+        assert_eq!(trail.samples_per_piece, 155);
         assert!(trail.points.contains(&[9.0, 50.0]) && trail.points.contains(&[0.7, -1e3]));
         assert!(trail.ages.is_sorted() && trail.ages.last() == Some(&1.0));
         assert!(
@@ -374,8 +380,8 @@ mod tests {
             "the gap is seen"
         );
         // Every extreme of every piece, looked for the plain way.
-        for piece in (0..n as usize).step_by(124) {
-            let end = (piece + 124).min(n as usize);
+        for piece in (0..n as usize).step_by(155) {
+            let end = (piece + 155).min(n as usize);
             let largest = x[piece..end].iter().copied().fold(f64::MIN, f64::max);
             assert!(trail.points.iter().any(|p| p[0] == largest));
         }
