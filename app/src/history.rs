@@ -278,6 +278,38 @@ impl History {
         found
     }
 
+    /// Copies the times of samples from `begin` to just before `end`, counted from the oldest.
+    pub fn copy_times(&self, begin: usize, end: usize) -> Vec<f64> {
+        self.copy(begin, end, |block| Some(&block.times))
+    }
+
+    /// Copies samples of a channel from `begin` to just before `end`, counted from the oldest.
+    pub fn copy_samples(&self, channel: usize, begin: usize, end: usize) -> Vec<f32> {
+        self.copy(begin, end, |block| {
+            block.strips.get(channel).map(|strip| &strip.samples)
+        })
+    }
+
+    fn copy<T: Copy>(
+        &self,
+        begin: usize,
+        end: usize,
+        column: impl Fn(&Block) -> Option<&Vec<T>>,
+    ) -> Vec<T> {
+        let mut copied = Vec::with_capacity(end.saturating_sub(begin));
+        for (n, block) in self.blocks.iter().enumerate().skip(begin / BLOCK) {
+            let first = n * BLOCK;
+            if first >= end {
+                break;
+            }
+            let values = column(block).map_or(&[][..], Vec::as_slice);
+            let to = (end - first).min(values.len());
+            let from = begin.saturating_sub(first).min(to);
+            copied.extend_from_slice(&values[from..to]);
+        }
+        copied
+    }
+
     /// What a channel did between two times, in at most about `most` points. One sample on each side of
     /// the stretch is included, so that a line goes on to the edge.
     pub fn trace(&self, channel: usize, from_s: f64, to_s: f64, most: usize) -> Trace {
@@ -442,6 +474,28 @@ mod tests {
         }
         assert_eq!(history.statistics(0, 50.0, 60.0).mean(), None);
         assert_eq!(history.statistics(9, 0.0, 60.0).count(), 0);
+    }
+
+    #[test]
+    fn a_copy_is_what_is_read_sample_by_sample() {
+        let history = filled(10_000, 100_000, |n| n as f64);
+        for (begin, end) in [
+            (0, 10_000),
+            (4_000, 4_200),
+            (4_096, 8_192),
+            (9_990, 20_000),
+            (7, 7),
+        ] {
+            let expected = begin..end.min(10_000);
+            let times = expected.clone().filter_map(|i| history.time(i));
+            assert_eq!(history.copy_times(begin, end), times.collect::<Vec<_>>());
+            let samples = expected.map(|n| n as f32);
+            assert_eq!(
+                history.copy_samples(0, begin, end),
+                samples.collect::<Vec<_>>()
+            );
+        }
+        assert!(history.copy_samples(7, 0, 100).is_empty());
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The workstation: sessions, the command line, the window.
 
+mod analysis;
 mod bench_run;
+mod chart;
 pub mod cli;
 mod command;
 mod data;

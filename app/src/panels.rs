@@ -3,11 +3,17 @@
 pub mod channels;
 pub mod events;
 pub mod footer;
+pub mod histogram;
 pub mod parameters;
+pub mod pickers;
 pub mod plots;
 pub mod recordings;
+pub mod spectra;
+pub mod spectrogram;
 pub mod status;
 pub mod timing;
+pub mod transfer;
 pub mod transport;
 pub mod trip;
 pub mod tuning;
+pub mod xy;
