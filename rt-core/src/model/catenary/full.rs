@@ -7,7 +7,9 @@
 use super::error::CatenaryError;
 use super::linear::{ContactPoint, LinearLine};
 use super::slack::Slackening;
-use super::wire::{ElasticContact, Newmark, Prediction, Response, WireModel, WireState};
+use super::wire::{
+    ElasticContact, MeshedWire, Newmark, Prediction, Response, WireModel, WireState,
+};
 use crate::numeric::banded::{BandedCholesky, SymBanded};
 use std::sync::Arc;
 
@@ -171,11 +173,6 @@ impl FullWire {
         })
     }
 
-    /// The line that it models.
-    pub fn line(&self) -> &Arc<LinearLine> {
-        &self.line
-    }
-
     /// Displacement, velocity and acceleration of the free unknowns.
     pub fn motion(&self) -> (&[f64], &[f64], &[f64]) {
         (&self.u, &self.v, &self.a)
@@ -311,7 +308,7 @@ impl WireModel for FullWire {
     }
 
     fn rise(&self, x: f64) -> f64 {
-        self.line.contact_point(x).of(&self.u)
+        self.rise_of(&self.u, x)
     }
 
     fn slack_droppers(&self) -> usize {
@@ -350,5 +347,30 @@ impl WireModel for FullWire {
             motion.copy_from_slice(part);
         }
         self.slack.set_slack(&state.slack);
+    }
+    fn meshed(&self) -> Option<&dyn MeshedWire> {
+        Some(self)
+    }
+}
+
+impl MeshedWire for FullWire {
+    fn line(&self) -> &LinearLine {
+        &self.line
+    }
+
+    fn displacement(&self) -> &[f64] {
+        &self.u
+    }
+
+    fn rise_of(&self, displacement: &[f64], x: f64) -> f64 {
+        self.line.contact_point(x).of(displacement)
+    }
+
+    fn stretch_of(&self, displacement: &[f64], dropper: usize) -> f64 {
+        self.line.stretch(dropper, displacement)
+    }
+
+    fn slack(&self) -> &[bool] {
+        self.slack.slack()
     }
 }

@@ -9,7 +9,9 @@ use super::error::CatenaryError;
 use super::linear::LinearLine;
 use super::slack::Slackening;
 use super::vector::{dot, two_dots};
-use super::wire::{ElasticContact, Newmark, Prediction, Response, WireModel, WireState};
+use super::wire::{
+    ElasticContact, MeshedWire, Newmark, Prediction, Response, WireModel, WireState,
+};
 use std::sync::Arc;
 
 /// Droppers up to this distance from the contact are looked at in every step, in m.
@@ -279,19 +281,7 @@ impl WireModel for ModalWire {
     }
 
     fn rise(&self, x: f64) -> f64 {
-        let point = self.line.contact_point(x);
-        let value = |station, slope| dot(self.contact_row(station, slope), &self.q);
-        let w = &point.weights;
-        let s = point.station;
-        // At a support only the height counts; its slope's row need not be read.
-        let part = |weight: f64, station, slope| {
-            if weight == 0.0 {
-                0.0
-            } else {
-                weight * value(station, slope)
-            }
-        };
-        part(w[0], s, 0) + part(w[1], s, 1) + part(w[2], s + 1, 0) + part(w[3], s + 1, 1)
+        self.rise_of(&self.q, x)
     }
 
     fn slack_droppers(&self) -> usize {
@@ -334,5 +324,44 @@ impl WireModel for ModalWire {
         self.slack.set_slack(&state.slack);
         self.light.copy_from_slice(&state.light);
         self.turn = state.turn;
+    }
+    fn meshed(&self) -> Option<&dyn MeshedWire> {
+        Some(self)
+    }
+}
+
+impl MeshedWire for ModalWire {
+    fn line(&self) -> &LinearLine {
+        &self.line
+    }
+
+    fn displacement(&self) -> &[f64] {
+        &self.q
+    }
+
+    fn rise_of(&self, displacement: &[f64], x: f64) -> f64 {
+        let point = self.line.contact_point(x);
+        let value = |station, slope| dot(self.contact_row(station, slope), displacement);
+        let w = &point.weights;
+        let s = point.station;
+        // At a station only its height counts; the other rows need not be read.
+        let part = |weight: f64, station, slope| {
+            if weight == 0.0 {
+                0.0
+            } else {
+                weight * value(station, slope)
+            }
+        };
+        part(w[0], s, 0) + part(w[1], s, 1) + part(w[2], s + 1, 0) + part(w[3], s + 1, 1)
+    }
+
+    fn stretch_of(&self, displacement: &[f64], dropper: usize) -> f64 {
+        let n = self.q.len();
+        let row = &self.basis.droppers[dropper * n..(dropper + 1) * n];
+        dot(row, displacement)
+    }
+
+    fn slack(&self) -> &[bool] {
+        self.slack.slack()
     }
 }

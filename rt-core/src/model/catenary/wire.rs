@@ -10,6 +10,8 @@
 
 pub use super::slack::{ElasticContact, Response};
 
+use super::linear::LinearLine;
+
 /// How the wire will answer in this step as long as no dropper changes between tight and slack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
@@ -74,6 +76,30 @@ pub trait WireModel: Send {
 
     /// Goes back to a saved state.
     fn restore(&mut self, state: &WireState);
+
+    /// The same wire as one that knows its whole shape, if it does.
+    fn meshed(&self) -> Option<&dyn MeshedWire> {
+        None
+    }
+}
+
+/// A wire that knows its shape along the whole line, at the present moment or at one that was kept. Asking
+/// changes nothing.
+pub trait MeshedWire {
+    /// The line that it models.
+    fn line(&self) -> &LinearLine;
+
+    /// What the shape is made of: the displacements of all unknowns, or of all modes.
+    fn displacement(&self) -> &[f64];
+
+    /// Rise of the contact wire at a place in m, in a displacement of this wire, in m.
+    fn rise_of(&self, displacement: &[f64], x: f64) -> f64;
+
+    /// How much further apart the ends of a dropper are than at rest, in a displacement of this wire, in m.
+    fn stretch_of(&self, displacement: &[f64], dropper: usize) -> f64;
+
+    /// Which droppers are slack.
+    fn slack(&self) -> &[bool];
 }
 
 /// The constants of Newmark's rule for a step.
