@@ -6,9 +6,10 @@
 
 use super::error::CatenaryError;
 use super::linear::{ContactPoint, LinearLine};
+use super::shape::ShapePlan;
 use super::slack::Slackening;
 use super::wire::{
-    ElasticContact, MeshedWire, Newmark, Prediction, Response, WireModel, WireState,
+    ElasticContact, MeshedWire, Newmark, Prediction, Response, ShapeRows, WireModel, WireState,
 };
 use crate::numeric::banded::{BandedCholesky, SymBanded};
 use std::sync::Arc;
@@ -308,7 +309,7 @@ impl WireModel for FullWire {
     }
 
     fn rise(&self, x: f64) -> f64 {
-        self.rise_of(&self.u, x)
+        self.line.contact_point(x).of(&self.u)
     }
 
     fn slack_droppers(&self) -> usize {
@@ -362,15 +363,32 @@ impl MeshedWire for FullWire {
         &self.u
     }
 
-    fn rise_of(&self, displacement: &[f64], x: f64) -> f64 {
-        self.line.contact_point(x).of(displacement)
-    }
-
-    fn stretch_of(&self, displacement: &[f64], dropper: usize) -> f64 {
-        self.line.stretch(dropper, displacement)
-    }
-
     fn slack(&self) -> &[bool] {
         self.slack.slack()
+    }
+
+    fn shape_rows(&self, plan: &ShapePlan) -> Box<dyn ShapeRows> {
+        let height =
+            |&station: &usize| self.line.free.number[self.line.mesh.contact[station].height];
+        Box::new(FullRows {
+            line: Arc::clone(&self.line),
+            heights: plan.stations.iter().map(height).collect(),
+        })
+    }
+}
+
+/// Which unknown is the height of each place; `None` if it is held.
+struct FullRows {
+    line: Arc<LinearLine>,
+    heights: Vec<Option<usize>>,
+}
+
+impl ShapeRows for FullRows {
+    fn rise(&self, displacement: &[f64], place: usize) -> f64 {
+        self.heights[place].map_or(0.0, |unknown| displacement[unknown])
+    }
+
+    fn stretch(&self, displacement: &[f64], dropper: usize) -> f64 {
+        self.line.stretch(dropper, displacement)
     }
 }

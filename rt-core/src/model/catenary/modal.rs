@@ -7,10 +7,11 @@
 use super::basis::{ModalBasis, quadratic};
 use super::error::CatenaryError;
 use super::linear::LinearLine;
+use super::shape::ShapePlan;
 use super::slack::Slackening;
-use super::vector::{dot, two_dots};
+use super::vector::{dot, single_dot, two_dots};
 use super::wire::{
-    ElasticContact, MeshedWire, Newmark, Prediction, Response, WireModel, WireState,
+    ElasticContact, MeshedWire, Newmark, Prediction, Response, ShapeRows, WireModel, WireState,
 };
 use std::sync::Arc;
 
@@ -281,7 +282,19 @@ impl WireModel for ModalWire {
     }
 
     fn rise(&self, x: f64) -> f64 {
-        self.rise_of(&self.q, x)
+        let point = self.line.contact_point(x);
+        let value = |station, slope| dot(self.contact_row(station, slope), &self.q);
+        let w = &point.weights;
+        let s = point.station;
+        // At a support only the height counts; its slope's row need not be read.
+        let part = |weight: f64, station, slope| {
+            if weight == 0.0 {
+                0.0
+            } else {
+                weight * value(station, slope)
+            }
+        };
+        part(w[0], s, 0) + part(w[1], s, 1) + part(w[2], s + 1, 0) + part(w[3], s + 1, 1)
     }
 
     fn slack_droppers(&self) -> usize {
@@ -339,29 +352,40 @@ impl MeshedWire for ModalWire {
         &self.q
     }
 
-    fn rise_of(&self, displacement: &[f64], x: f64) -> f64 {
-        let point = self.line.contact_point(x);
-        let value = |station, slope| dot(self.contact_row(station, slope), displacement);
-        let w = &point.weights;
-        let s = point.station;
-        // At a station only its height counts; the other rows need not be read.
-        let part = |weight: f64, station, slope| {
-            if weight == 0.0 {
-                0.0
-            } else {
-                weight * value(station, slope)
-            }
-        };
-        part(w[0], s, 0) + part(w[1], s, 1) + part(w[2], s + 1, 0) + part(w[3], s + 1, 1)
-    }
-
-    fn stretch_of(&self, displacement: &[f64], dropper: usize) -> f64 {
-        let n = self.q.len();
-        let row = &self.basis.droppers[dropper * n..(dropper + 1) * n];
-        dot(row, displacement)
-    }
-
     fn slack(&self) -> &[bool] {
         self.slack.slack()
+    }
+
+    fn shape_rows(&self, plan: &ShapePlan) -> Box<dyn ShapeRows> {
+        let single = |row: &[f64]| row.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+        let places = plan.stations.iter();
+        let rows = places.flat_map(|&station| single(self.contact_row(station, 0)));
+        Box::new(ModalRows {
+            n: self.q.len(),
+            places: rows.collect(),
+            droppers: single(&self.basis.droppers),
+        })
+    }
+}
+
+/// The rows that a picture needs, as floats: reading them is what looking costs, and seven digits are enough
+/// to draw.
+struct ModalRows {
+    n: usize,
+    places: Vec<f32>,
+    droppers: Vec<f32>,
+}
+
+impl ShapeRows for ModalRows {
+    fn rise(&self, displacement: &[f64], place: usize) -> f64 {
+        single_dot(
+            &self.places[place * self.n..(place + 1) * self.n],
+            displacement,
+        )
+    }
+
+    fn stretch(&self, displacement: &[f64], dropper: usize) -> f64 {
+        let row = &self.droppers[dropper * self.n..(dropper + 1) * self.n];
+        single_dot(row, displacement)
     }
 }

@@ -3,28 +3,30 @@
 //!
 //! The displacement is copied in one cycle and looked at in the cycles that follow, a few places in each, so
 //! that a shape is that of one moment and no cycle has much to do. Near the contact the places are close to
-//! each other, far from it every support and dropper and a few more. All are stations of the mesh, where one
-//! row of the modal basis is all that has to be read.
+//! each other, far from it there are little more than supports and droppers. All are stations of the mesh,
+//! where one row of the modal basis is all that has to be read.
 
 use super::linear::LinearLine;
-use super::wire::MeshedWire;
+use super::wire::{MeshedWire, ShapeRows};
 use crate::triple_buffer::{Reader, Writer, triple_buffer};
 use std::sync::Arc;
 
 /// Time from one shape to the next, in s.
 const EVERY_S: f64 = 0.04;
 /// Up to this distance from the contact places are close, and upper ends of droppers are computed, in m.
-const NEAR_M: f64 = 130.0;
+const NEAR_M: f64 = 100.0;
 /// Distance of places near the contact, in m.
 const FINE_M: f64 = 2.5;
 /// Distance of places elsewhere, in m; supports and droppers are always among them.
-const COARSE_M: f64 = 5.0;
+const COARSE_M: f64 = 10.0;
 
 /// Where a line's shape is looked at.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ShapePlan {
     /// Places along the line, ascending, in m.
     pub places_m: Vec<f64>,
+    /// Their stations in the mesh.
+    pub stations: Vec<usize>,
     /// Which of them are also looked at far from the contact.
     coarse: Vec<bool>,
     /// The place of each support.
@@ -57,6 +59,7 @@ impl ShapePlan {
                 .collect(),
             supports: line.mesh.support_station.iter().map(find).collect(),
             droppers: line.mesh.dropper_station.iter().map(find).collect(),
+            stations: fine,
         }
     }
 }
@@ -93,8 +96,8 @@ pub struct WireShape {
     pub top_rise_m: Vec<f32>,
     /// Which droppers are slack.
     pub slack: Vec<bool>,
-    /// Largest rise at each support since the run began, in m: of every cycle at the support nearest to the
-    /// contact, of every shape at the others.
+    /// Largest rise at each support since the run began, in m: of every cycle at the supports on both
+    /// sides of the contact, of every shape at the others.
     pub highest_m: Vec<f32>,
 }
 
@@ -132,6 +135,7 @@ pub struct Moment {
 /// Takes shapes from a running wire. After it is built nothing allocates.
 pub struct ShapeSampler {
     plan: Arc<ShapePlan>,
+    rows: Box<dyn ShapeRows>,
     writer: Writer<WireShape>,
     cycles: usize,
     displacement: Vec<f64>,
@@ -170,6 +174,7 @@ impl ShapeSampler {
             displacement: vec![0.0; wire.displacement().len()],
             highest_m: vec![0.0; plan.supports.len()],
             todo: Vec::with_capacity(most),
+            rows: wire.shape_rows(&plan),
             done: 0,
             plan: Arc::clone(&plan),
             writer,
@@ -189,7 +194,7 @@ impl ShapeSampler {
         if self.writer.is_unread() {
             return;
         }
-        self.watch_nearest_support(wire, now.contact_m);
+        self.watch_supports(wire, now.contact_m);
         if self.done == self.todo.len() {
             self.begin(wire, now);
         }
@@ -198,11 +203,11 @@ impl ShapeSampler {
         let places = self.plan.places_m.len();
         let draft = self.writer.draft();
         for &at in &self.todo[self.done..end] {
-            if let Some(&x) = self.plan.places_m.get(at) {
-                draft.rise_m[at] = wire.rise_of(&self.displacement, x) as f32;
+            if at < places {
+                draft.rise_m[at] = self.rows.rise(&self.displacement, at) as f32;
             } else {
                 let dropper = at - places;
-                let stretch = wire.stretch_of(&self.displacement, dropper) as f32;
+                let stretch = self.rows.stretch(&self.displacement, dropper) as f32;
                 draft.top_rise_m[dropper] = draft.rise_m[self.plan.droppers[dropper]] + stretch;
             }
         }
@@ -247,15 +252,11 @@ impl ShapeSampler {
     }
 
     /// A pantograph passes a support too fast for 25 looks a second to find the highest point.
-    fn watch_nearest_support(&mut self, wire: &dyn MeshedWire, contact_m: f64) {
-        let distance = |at: &usize| (self.plan.places_m[*at] - contact_m).abs();
-        let nearest = (0..self.plan.supports.len()).min_by(|a, b| {
-            let of = |i: &usize| distance(&self.plan.supports[*i]);
-            of(a).total_cmp(&of(b))
-        });
-        if let Some(i) = nearest {
-            let x = self.plan.places_m[self.plan.supports[i]];
-            let rise = wire.rise_of(wire.displacement(), x) as f32;
+    fn watch_supports(&mut self, wire: &dyn MeshedWire, contact_m: f64) {
+        let supports = &self.plan.supports;
+        let after = supports.partition_point(|at| self.plan.places_m[*at] <= contact_m);
+        for i in after.saturating_sub(1)..(after + 1).min(supports.len()) {
+            let rise = self.rows.rise(wire.displacement(), supports[i]) as f32;
             self.highest_m[i] = self.highest_m[i].max(rise);
         }
     }
