@@ -3,6 +3,7 @@
 pub mod channels;
 pub mod events;
 pub mod footer;
+pub mod line_view;
 pub mod parameters;
 pub mod plots;
 pub mod recordings;
