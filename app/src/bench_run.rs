@@ -4,18 +4,16 @@
 use crate::data::{Data, LineMarks};
 use crate::history::History;
 use crate::ingest::{Ingest, Live};
+use crate::line_data::LineData;
 use crate::recording::{self, Remarks, Subject};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
 use crate::settings::Settings;
 use crate::tuning_worker::TuningWorker;
-use rt_core::bench::{BenchConfig, BenchSpec};
+use rt_core::bench::BenchSpec;
 use rt_core::channel::Layout;
-use rt_core::file;
 use rt_core::guard::{ActiveLimit, State};
 use rt_core::link::{Command, UpdateSide};
-use rt_core::model::catenary::layout::Layout as LineLayout;
-use rt_core::model::catenary::line::Line;
 use rt_core::param::ParamSet;
 use rt_core::record::disk::SystemDisk;
 use rt_core::record::engine::Engine;
@@ -115,17 +113,6 @@ impl Starting {
     }
 }
 
-/// Places of supports and droppers, if the session has a line.
-fn line_marks(loaded: &LoadedSession) -> Option<LineMarks> {
-    let BenchConfig::PantographLqg(config) = &loaded.session.bench else {
-        return None;
-    };
-    let path = loaded.base().join(config.line.as_ref()?);
-    let line: Line = file::load(&path).ok()?;
-    let layout = LineLayout::of(&line).ok()?;
-    Some(LineMarks::from(&layout))
-}
-
 impl BenchRun {
     /// Starts a session in real time; the bench is Idle and waits for commands.
     pub fn start(
@@ -140,6 +127,7 @@ impl BenchRun {
             layout,
             bench,
             designer,
+            line,
             params,
             period_nanos,
             limits,
@@ -152,7 +140,8 @@ impl BenchRun {
             history: History::new(layout.len(), settings.history_mb << 20),
             events: Default::default(),
             period_s: period_nanos as f64 * 1e-9,
-            line: line_marks(&loaded),
+            line: line.as_ref().map(|sight| LineMarks::from(&sight.scene)),
+            wire: line.map(LineData::live),
         };
         let record_ring = user.record.as_ref().map_or(0, |r| r.buffer().capacity()) as u64;
         let recorder = match user.record {

@@ -1,8 +1,9 @@
 //! What the panels draw from, the same whether it comes from the running loop or from a recording.
 
 use crate::history::History;
+use crate::line_data::LineData;
 use rt_core::channel::{ChannelSpec, Role};
-use rt_core::model::catenary::layout::Layout as LineLayout;
+use rt_core::model::catenary::LineScene;
 use rt_core::record::event::EventRecord;
 use rt_core::record::schema::RecordedChannel;
 use serde::{Deserialize, Serialize};
@@ -106,11 +107,11 @@ pub struct LineMarks {
     pub droppers_m: Vec<f64>,
 }
 
-impl From<&LineLayout> for LineMarks {
-    fn from(layout: &LineLayout) -> Self {
+impl From<&LineScene> for LineMarks {
+    fn from(scene: &LineScene) -> Self {
         Self {
-            supports_m: layout.supports.iter().map(|s| s.x).collect(),
-            droppers_m: layout.droppers.iter().map(|d| d.x).collect(),
+            supports_m: scene.supports_m.clone(),
+            droppers_m: scene.droppers.iter().map(|d| d.x_m).collect(),
         }
     }
 }
@@ -127,6 +128,8 @@ pub struct Data {
     pub period_s: f64,
     /// The line, if the bench has one.
     pub line: Option<LineMarks>,
+    /// How that line looks, at rest and, live, in motion.
+    pub wire: Option<LineData>,
 }
 
 impl Data {
@@ -212,6 +215,7 @@ pub mod sample {
                 supports_m: (0..21).map(|i| 65.0 * f64::from(i)).collect(),
                 droppers_m: (0..160).map(|i| 4.0 + 8.125 * f64::from(i)).collect(),
             }),
+            wire: None,
         }
     }
 }

@@ -164,6 +164,9 @@ impl Drain {
                 recorder.arm();
             }
         }
+        if let Some(wire) = &mut live.data.wire {
+            is_new |= wire.poll();
+        }
         if let Some(recorder) = &self.recorder {
             for notice in recorder.take_notices() {
                 live.keep(notice);

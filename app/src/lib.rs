@@ -15,6 +15,7 @@ pub mod hil_result;
 mod history;
 mod home;
 mod ingest;
+mod line_data;
 mod palette;
 mod panels;
 mod playback;

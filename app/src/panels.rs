@@ -4,6 +4,7 @@ pub mod channels;
 pub mod events;
 pub mod footer;
 pub mod histogram;
+pub mod line_view;
 pub mod parameters;
 pub mod pickers;
 pub mod plots;

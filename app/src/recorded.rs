@@ -2,9 +2,8 @@
 
 use crate::data::{Channel, Data, LineMarks};
 use crate::history::History;
-use rt_core::file;
-use rt_core::model::catenary::layout::Layout as LineLayout;
-use rt_core::model::catenary::line::Line;
+use crate::line_data::LineData;
+use rt_core::model::catenary::LineScene;
 use rt_core::record::header::{SessionEnd, SessionHeader};
 use rt_core::record::reader::{Session, TimeRange};
 use std::path::{Path, PathBuf};
@@ -59,7 +58,10 @@ impl Recorded {
                 Default::default()
             }
         };
-        let line = header.files.get("line.ron").and_then(|text| marks(text));
+        let scene = scene(&header).unwrap_or_else(|problem| {
+            damage = Some(problem);
+            None
+        });
         Ok(Self {
             path: path.to_owned(),
             end: session.end().cloned(),
@@ -68,7 +70,8 @@ impl Recorded {
                 history,
                 events,
                 period_s: header.period_nanos as f64 * 1e-9,
-                line,
+                line: scene.as_ref().map(LineMarks::from),
+                wire: scene.map(LineData::at_rest),
             },
             header,
             damage,
@@ -76,10 +79,12 @@ impl Recorded {
     }
 }
 
-/// Supports and droppers of an embedded line file.
-fn marks(text: &str) -> Option<LineMarks> {
-    let line: Line = file::parse(text, Path::new("line.ron")).ok()?;
-    Some(LineMarks::from(&LineLayout::of(&line).ok()?))
+/// The line of the embedded file; what is wrong with it, if it cannot be used.
+fn scene(header: &SessionHeader) -> Result<Option<LineScene>, String> {
+    let text = header.files.get("line.ron");
+    text.map(|text| LineScene::from_text(text, "line.ron of the recording"))
+        .transpose()
+        .map_err(|e| e.to_string())
 }
 
 /// A recording that is being read.

@@ -5,7 +5,7 @@ use crate::home;
 use crate::session::LoadedSession;
 use drivers::rig_file::{self, RigSetup};
 use drivers::simulated::SimTime;
-use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer};
+use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer, LineSight};
 use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
 use rt_core::guard::ActiveLimit;
@@ -60,6 +60,8 @@ pub struct Prepared<C: Clock> {
     pub bench: &'static BenchSpec,
     /// Designs gains for parameters that need it.
     pub designer: Option<Box<dyn Designer>>,
+    /// What can be drawn of its overhead line, if it has one.
+    pub line: Option<LineSight>,
     /// The parameters at the start.
     pub params: ParamSet,
     /// The period, in nanoseconds.
@@ -85,7 +87,11 @@ fn prepare<C: Clock>(
     let spec = session.bench.spec();
     let mut notice = |text: String| eprintln!("note: {text}");
     let params = session.start_params()?;
-    let Built { bench, designer } = session
+    let Built {
+        bench,
+        designer,
+        line,
+    } = session
         .bench
         .build(&mut BuildContext {
             base: loaded.base(),
@@ -129,6 +135,7 @@ fn prepare<C: Clock>(
         layout,
         bench: spec,
         designer,
+        line,
         params,
         period_nanos,
         limits: rt_loop.limits(),
@@ -152,6 +159,8 @@ pub struct RealTimeRun {
     pub bench: &'static BenchSpec,
     /// Designs gains for parameters that need it.
     pub designer: Option<Box<dyn Designer>>,
+    /// What can be drawn of its overhead line, if it has one.
+    pub line: Option<LineSight>,
     /// The parameters at the start.
     pub params: ParamSet,
     /// The period, in nanoseconds.
@@ -178,6 +187,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         layout,
         bench,
         designer,
+        line,
         params,
         period_nanos,
         limits,
@@ -206,6 +216,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         layout,
         bench,
         designer,
+        line,
         params,
         period_nanos,
         limits,

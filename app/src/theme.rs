@@ -169,3 +169,26 @@ pub fn series(dark: bool, n: usize) -> Color32 {
     let (r, g, b) = if dark { DARK } else { LIGHT }[n % SERIES];
     Color32::from_rgb(r, g, b)
 }
+
+/// Colour of the contact wire in motion.
+pub fn contact_wire(dark: bool) -> Color32 {
+    if dark {
+        Color32::from_rgb(255, 160, 85)
+    } else {
+        Color32::from_rgb(185, 80, 0)
+    }
+}
+
+/// Colour of the wires that carry the contact wire, and of droppers.
+pub fn carrying_wire(dark: bool) -> Color32 {
+    if dark {
+        Color32::from_rgb(130, 160, 190)
+    } else {
+        Color32::from_rgb(70, 100, 135)
+    }
+}
+
+/// Colour of masts and of wires at rest.
+pub fn structure(dark: bool) -> Color32 {
+    Color32::from_gray(if dark { 110 } else { 150 })
+}

@@ -6,6 +6,7 @@
 use rt_core::file::load;
 use rt_core::model::catenary::cache::load_or_build;
 use rt_core::model::catenary::full::effective_stiffness;
+use rt_core::model::catenary::shape::{Moment, ShapeSampler};
 use rt_core::model::catenary::wire::Newmark;
 use rt_core::model::catenary::{
     FullWire, Line, LinearLine, ModalOptions, ModalWire, Run, WireModel,
@@ -91,19 +92,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             "10 % at the median, 25 % at p99.9",
         ),
     ] {
-        wire.reset();
-        let mut slack = 0;
-        let mut times = times(6000, |k| {
-            // Enough force to make droppers slack.
-            wire.predict(130.0 + 0.16 * k as f64);
-            wire.respond(if k < 300 {
-                k as f64
-            } else {
-                260.0 + 120.0 * (0.03 * k as f64).sin()
-            });
-            wire.commit();
-            slack = slack.max(wire.slack_droppers());
-        });
+        let (mut times, _, slack) = stepped(wire, false)?;
+        let (mut watched, mut looks, _) = stepped(wire, true)?;
         let middle = median(&mut times);
         let high = times[times.len() * 999 / 1000];
         println!(
@@ -115,6 +105,15 @@ fn main() -> Result<(), Box<dyn Error>> {
             middle / yardstick,
             1e6 * high,
             100.0 * high / PERIOD_S
+        );
+        let look = median(&mut looks);
+        println!(
+            "{name}, looking at its shape for a window: median {:.1} µs = {:.2} of a step between looks \
+             ({:.1} µs), p99.9 {:.1} µs",
+            1e6 * look,
+            look / median(&mut watched),
+            1e6 * median(&mut watched),
+            1e6 * looks[looks.len() * 999 / 1000]
         );
     }
 
@@ -129,6 +128,46 @@ fn main() -> Result<(), Box<dyn Error>> {
         wall / series.x.len() as f64 / plain_solve
     );
     Ok(())
+}
+
+/// Times of steps along the line and of looks at the wire's shape after each, if somebody watches, and how many
+/// droppers were slack at most.
+fn stepped(
+    wire: &mut dyn WireModel,
+    watched: bool,
+) -> Result<(Vec<f64>, Vec<f64>, usize), &'static str> {
+    let meshed = wire.meshed().ok_or("the wire has no mesh")?;
+    let (mut sampler, reader) = ShapeSampler::new(meshed, PERIOD_S);
+    // Nothing is looked at for nobody.
+    let _reader = watched.then_some(reader);
+    wire.reset();
+    let mut slack = 0;
+    let (mut steps, mut looks) = (Vec::new(), Vec::new());
+    for k in 0..6000 {
+        let contact_m = 130.0 + 0.16 * k as f64;
+        let start = busy_s();
+        wire.predict(contact_m);
+        // Enough force to make droppers slack.
+        wire.respond(if k < 300 {
+            k as f64
+        } else {
+            260.0 + 120.0 * (0.03 * k as f64).sin()
+        });
+        wire.commit();
+        slack = slack.max(wire.slack_droppers());
+        let stepped = busy_s();
+        if let Some(wire) = wire.meshed() {
+            let now = Moment {
+                seq: k,
+                t_nanos: 0,
+                contact_m,
+            };
+            sampler.step(wire, now);
+        }
+        looks.push(busy_s() - stepped);
+        steps.push(stepped - start);
+    }
+    Ok((steps, looks, slack))
 }
 
 fn times(count: usize, mut work: impl FnMut(usize)) -> Vec<f64> {

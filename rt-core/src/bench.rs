@@ -4,7 +4,7 @@ pub mod pantograph_lqg;
 pub mod profile;
 mod registry;
 
-pub use registry::{BenchConfig, BuildContext, BuildError, Built, specs};
+pub use registry::{BenchConfig, BuildContext, BuildError, Built, LineSight, specs};
 
 use crate::channel::{ChannelSpec, Frame};
 use crate::control::assessment::{ChannelMargins, Verdict};

@@ -19,3 +19,4 @@ pub mod rt_loop;
 pub mod signal;
 pub mod timing;
 pub mod travel;
+pub mod triple_buffer;

@@ -16,12 +16,14 @@ pub use config::{PantographLqgConfig, WireChoice};
 pub use design::{Design, InCharge, LqgDesign, PantographDesigner};
 
 use super::{
-    Adoption, Bench, BenchSpec, BuildContext, BuildError, Content, Notice, Progress, StepFault,
+    Adoption, Bench, BenchSpec, BuildContext, BuildError, Content, LineSight, Notice, Progress,
+    StepFault,
 };
 use crate::channel::{ChannelSpec, Frame};
 use crate::fault::Action;
 use crate::guard::LimitSpec;
 use crate::model::catenary::WireModel;
+use crate::model::catenary::shape::{Moment, ShapeSampler};
 use crate::param::{Applies, ParamSet, ParamSpec, Scale};
 use crate::signal::butterworth::low_pass;
 use crate::signal::ease::smooth_step;
@@ -275,6 +277,8 @@ enum Phase {
 /// The bench.
 pub struct PantographLqgBench {
     wire: Box<dyn WireModel>,
+    /// Takes the wire's shape for a window.
+    sampler: Option<ShapeSampler>,
     course: Course,
     controllers: Controllers,
     watch: Watch,
@@ -296,9 +300,10 @@ impl PantographLqgBench {
     pub fn build(
         config: &PantographLqgConfig,
         context: &mut BuildContext<'_>,
-    ) -> Result<(Self, PantographDesigner), BuildError> {
+    ) -> Result<(Self, PantographDesigner, LineSight), BuildError> {
         let Prepared {
             wire,
+            scene,
             course,
             controllers,
             designer,
@@ -309,7 +314,10 @@ impl PantographLqgBench {
             sos.map(CausalFilter::new)
                 .map_err(|e| BuildError::Other(e.to_string()))
         };
+        let sampled = wire.meshed().map(|wire| ShapeSampler::new(wire, dt));
+        let (sampler, shapes) = sampled.unzip();
         let bench = Self {
+            sampler,
             // Slow enough for the mean, fast enough to have settled when the approach is over.
             mean_force: filter(1.0)?,
             display_force: filter(20.0)?,
@@ -325,7 +333,7 @@ impl PantographLqgBench {
             controllers,
             dt,
         };
-        Ok((bench, designer))
+        Ok((bench, designer, LineSight { scene, shapes }))
     }
 
     fn engage(&mut self, force: f64) {
@@ -355,6 +363,7 @@ impl PantographLqgBench {
         frame.values[CONTROLLER] = self.controllers.in_charge().part();
         // Nothing is fed back yet: there is no interface whose power could be wrong.
         self.watch(frame, None);
+        self.show_shape(frame);
         if ticks >= self.approach_ticks {
             self.engage(mean);
         } else {
@@ -376,6 +385,18 @@ impl PantographLqgBench {
         frame.values[ERROR_AHEAD] = seen.error_ahead;
         frame.values[ERROR_NEXT] = seen.error_next;
         frame.values[INTERFACE_POWER] = seen.interface_power;
+    }
+
+    /// Lets a window see the wire as this cycle left it.
+    fn show_shape(&mut self, frame: &Frame) {
+        if let (Some(sampler), Some(wire)) = (&mut self.sampler, self.wire.meshed()) {
+            let now = Moment {
+                seq: frame.seq,
+                t_nanos: frame.t_nanos,
+                contact_m: frame.values[PLACE],
+            };
+            sampler.step(wire, now);
+        }
     }
 
     fn section(&mut self, frame: &mut Frame) -> Progress {
@@ -406,6 +427,7 @@ impl PantographLqgBench {
         // The paper's error: what is to be followed against the motor.
         frame.values[TRACKING] = found.target - frame.values[POSITION];
         self.watch(frame, Some((found.wire_height, found.force)));
+        self.show_shape(frame);
         if going {
             return Progress::Running;
         }
@@ -429,6 +451,9 @@ impl Bench for PantographLqgBench {
         self.display_force.settle(start.values[FORCE]);
         self.watch.reset(start.seq, start.values[POSITION]);
         self.wire.reset();
+        if let Some(sampler) = &mut self.sampler {
+            sampler.reset();
+        }
         self.course.restart();
         self.phase = Phase::Approach {
             start: start.values[REFERENCE],

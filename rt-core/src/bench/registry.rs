@@ -2,6 +2,7 @@
 
 use super::{Bench, BenchSpec, Designer, pantograph_lqg, profile};
 use crate::file::{FieldError, FileError};
+use crate::model::catenary::{LineScene, ShapeReader};
 use crate::param::ParamSet;
 use serde::Deserialize;
 use std::path::Path;
@@ -43,12 +44,22 @@ pub struct BuildContext<'a> {
     pub notice: &'a mut dyn FnMut(String),
 }
 
-/// A bench, and who designs its gains, if it has any.
+/// A bench, who designs its gains, if it has any, and its overhead line, if it has one.
 pub struct Built {
     /// The bench.
     pub bench: Box<dyn Bench>,
     /// Turns parameters into gains.
     pub designer: Option<Box<dyn Designer>>,
+    /// What can be drawn of its line.
+    pub line: Option<LineSight>,
+}
+
+/// What can be drawn of a bench's overhead line.
+pub struct LineSight {
+    /// The line at rest.
+    pub scene: LineScene,
+    /// Its shape in motion; `None` of a wire that only knows its motion at the contact.
+    pub shapes: Option<ShapeReader>,
 }
 
 static SPECS: [&BenchSpec; 2] = [&profile::SPEC, &pantograph_lqg::SPEC];
@@ -85,12 +96,15 @@ impl BenchConfig {
                     context.period_s,
                 )?),
                 designer: None,
+                line: None,
             },
             BenchConfig::PantographLqg(config) => {
-                let (bench, designer) = pantograph_lqg::PantographLqgBench::build(config, context)?;
+                let (bench, designer, line) =
+                    pantograph_lqg::PantographLqgBench::build(config, context)?;
                 Built {
                     bench: Box::new(bench),
                     designer: Some(Box::new(designer)),
+                    line: Some(line),
                 }
             }
         })

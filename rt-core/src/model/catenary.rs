@@ -6,7 +6,8 @@
 //!   real-time model), [`modal`] the reduced one with its [`basis`], kept by [`cache`]. [`slack`] solves
 //!   which droppers are slack, together with the contact.
 //! - [`scheme`] builds a model by its name; [`simulate`] runs a pantograph ([`lumped`]) along the line, [`evaluate`] says how well, [`standard`]
-//!   holds that against bands. [`static_report`], [`series_csv`] and [`draw`] show lines and runs.
+//!   holds that against bands. [`static_report`], [`series_csv`] and [`draw`] show lines and runs; [`scene`] and
+//!   [`shape`] are what a window draws of a line at rest and in motion.
 //!
 //! # Which elements, and why vertical and lateral motion are apart
 //!
@@ -39,8 +40,10 @@ pub mod linear;
 pub mod lumped;
 pub mod mesh;
 pub mod modal;
+pub mod scene;
 pub mod scheme;
 pub mod series_csv;
+pub mod shape;
 pub mod simulate;
 pub mod slack;
 pub mod standard;
@@ -56,7 +59,9 @@ pub use full::FullWire;
 pub use line::Line;
 pub use linear::LinearLine;
 pub use modal::{ModalOptions, ModalWire};
+pub use scene::LineScene;
 pub use scheme::Scheme;
+pub use shape::{ShapeReader, WireShape};
 pub use simulate::{Coupling, Run, Series};
 pub use standard::{Standard, Validation};
 pub use static_report::StaticReport;

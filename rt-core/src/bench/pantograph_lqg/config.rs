@@ -14,7 +14,7 @@ use crate::file::{self, FieldError, require_within};
 use crate::model::catenary::equivalent_string::equivalent_string;
 use crate::model::catenary::scheme::Scheme;
 use crate::model::catenary::simulate::FAST;
-use crate::model::catenary::{Line, LinearLine, WireModel};
+use crate::model::catenary::{Line, LineScene, LinearLine, WireModel};
 use crate::model::interaction_mass::{DamperForm, WireForce};
 use crate::model::moving_string::MovingString;
 use crate::model::pantograph::Pantograph;
@@ -151,6 +151,7 @@ fn default_action_limit_m() -> f64 {
 /// All that the bench is made of.
 pub(super) struct Prepared {
     pub wire: Box<dyn WireModel>,
+    pub scene: LineScene,
     pub course: Course,
     pub controllers: Controllers,
     pub designer: PantographDesigner,
@@ -159,6 +160,7 @@ pub(super) struct Prepared {
 /// What the pantograph meets, and the string that stands for it when a loop is judged.
 struct Surface {
     wire: Box<dyn WireModel>,
+    scene: LineScene,
     course: Course,
     string: MovingString,
 }
@@ -215,6 +217,7 @@ impl PantographLqgConfig {
         require_within("least_disk_margin", self.least_disk_margin, 0.0, 2.0, "")?;
         let Surface {
             wire,
+            scene,
             course,
             string,
         } = match &self.wire {
@@ -227,6 +230,7 @@ impl PantographLqgConfig {
         let controllers = self.first_controllers(&designer, context, wire.as_ref())?;
         Ok(Prepared {
             wire,
+            scene,
             course,
             controllers,
             designer,
@@ -257,6 +261,7 @@ impl PantographLqgConfig {
                 string.rest_height(from),
             ),
             string: string.string(self.speed_kmh),
+            scene: LineScene::of_string(string, span_m, last),
             wire: Box::new(wire),
         })
     }
@@ -293,6 +298,7 @@ impl PantographLqgConfig {
         let string = equivalent_string(&line, &linear, self.speed_kmh).map_err(|e| of_line(&e))?;
         Ok(Surface {
             wire,
+            scene: LineScene::of(&line.name, &linear),
             course,
             string,
         })

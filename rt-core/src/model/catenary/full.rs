@@ -6,8 +6,11 @@
 
 use super::error::CatenaryError;
 use super::linear::{ContactPoint, LinearLine};
+use super::shape::ShapePlan;
 use super::slack::Slackening;
-use super::wire::{ElasticContact, Newmark, Prediction, Response, WireModel, WireState};
+use super::wire::{
+    ElasticContact, MeshedWire, Newmark, Prediction, Response, ShapeRows, WireModel, WireState,
+};
 use crate::numeric::banded::{BandedCholesky, SymBanded};
 use std::sync::Arc;
 
@@ -169,11 +172,6 @@ impl FullWire {
             near: (0, 0),
             line,
         })
-    }
-
-    /// The line that it models.
-    pub fn line(&self) -> &Arc<LinearLine> {
-        &self.line
     }
 
     /// Displacement, velocity and acceleration of the free unknowns.
@@ -350,5 +348,47 @@ impl WireModel for FullWire {
             motion.copy_from_slice(part);
         }
         self.slack.set_slack(&state.slack);
+    }
+    fn meshed(&self) -> Option<&dyn MeshedWire> {
+        Some(self)
+    }
+}
+
+impl MeshedWire for FullWire {
+    fn line(&self) -> &LinearLine {
+        &self.line
+    }
+
+    fn displacement(&self) -> &[f64] {
+        &self.u
+    }
+
+    fn slack(&self) -> &[bool] {
+        self.slack.slack()
+    }
+
+    fn shape_rows(&self, plan: &ShapePlan) -> Box<dyn ShapeRows> {
+        let height =
+            |&station: &usize| self.line.free.number[self.line.mesh.contact[station].height];
+        Box::new(FullRows {
+            line: Arc::clone(&self.line),
+            heights: plan.stations.iter().map(height).collect(),
+        })
+    }
+}
+
+/// Which unknown is the height of each place; `None` if it is held.
+struct FullRows {
+    line: Arc<LinearLine>,
+    heights: Vec<Option<usize>>,
+}
+
+impl ShapeRows for FullRows {
+    fn rise(&self, displacement: &[f64], place: usize) -> f64 {
+        self.heights[place].map_or(0.0, |unknown| displacement[unknown])
+    }
+
+    fn stretch(&self, displacement: &[f64], dropper: usize) -> f64 {
+        self.line.stretch(dropper, displacement)
     }
 }

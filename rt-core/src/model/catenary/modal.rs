@@ -7,9 +7,12 @@
 use super::basis::{ModalBasis, quadratic};
 use super::error::CatenaryError;
 use super::linear::LinearLine;
+use super::shape::ShapePlan;
 use super::slack::Slackening;
-use super::vector::{dot, two_dots};
-use super::wire::{ElasticContact, Newmark, Prediction, Response, WireModel, WireState};
+use super::vector::{dot, single_dot, two_dots};
+use super::wire::{
+    ElasticContact, MeshedWire, Newmark, Prediction, Response, ShapeRows, WireModel, WireState,
+};
 use std::sync::Arc;
 
 /// Droppers up to this distance from the contact are looked at in every step, in m.
@@ -334,5 +337,55 @@ impl WireModel for ModalWire {
         self.slack.set_slack(&state.slack);
         self.light.copy_from_slice(&state.light);
         self.turn = state.turn;
+    }
+    fn meshed(&self) -> Option<&dyn MeshedWire> {
+        Some(self)
+    }
+}
+
+impl MeshedWire for ModalWire {
+    fn line(&self) -> &LinearLine {
+        &self.line
+    }
+
+    fn displacement(&self) -> &[f64] {
+        &self.q
+    }
+
+    fn slack(&self) -> &[bool] {
+        self.slack.slack()
+    }
+
+    fn shape_rows(&self, plan: &ShapePlan) -> Box<dyn ShapeRows> {
+        let single = |row: &[f64]| row.iter().map(|v| *v as f32).collect::<Vec<f32>>();
+        let places = plan.stations.iter();
+        let rows = places.flat_map(|&station| single(self.contact_row(station, 0)));
+        Box::new(ModalRows {
+            n: self.q.len(),
+            places: rows.collect(),
+            droppers: single(&self.basis.droppers),
+        })
+    }
+}
+
+/// The rows that a picture needs, as floats: reading them is what looking costs, and seven digits are enough
+/// to draw.
+struct ModalRows {
+    n: usize,
+    places: Vec<f32>,
+    droppers: Vec<f32>,
+}
+
+impl ShapeRows for ModalRows {
+    fn rise(&self, displacement: &[f64], place: usize) -> f64 {
+        single_dot(
+            &self.places[place * self.n..(place + 1) * self.n],
+            displacement,
+        )
+    }
+
+    fn stretch(&self, displacement: &[f64], dropper: usize) -> f64 {
+        let row = &self.droppers[dropper * self.n..(dropper + 1) * self.n];
+        single_dot(row, displacement)
     }
 }

@@ -10,6 +10,9 @@
 
 pub use super::slack::{ElasticContact, Response};
 
+use super::linear::LinearLine;
+use super::shape::ShapePlan;
+
 /// How the wire will answer in this step as long as no dropper changes between tight and slack.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Prediction {
@@ -74,6 +77,35 @@ pub trait WireModel: Send {
 
     /// Goes back to a saved state.
     fn restore(&mut self, state: &WireState);
+
+    /// The same wire as one that knows its whole shape, if it does.
+    fn meshed(&self) -> Option<&dyn MeshedWire> {
+        None
+    }
+}
+
+/// A wire that knows its shape along the whole line. Asking changes nothing.
+pub trait MeshedWire {
+    /// The line that it models.
+    fn line(&self) -> &LinearLine;
+
+    /// What the shape is made of: the displacements of all unknowns, or of all modes.
+    fn displacement(&self) -> &[f64];
+
+    /// Which droppers are slack.
+    fn slack(&self) -> &[bool];
+
+    /// What is needed to look at certain places of any displacement of this wire. Allocates.
+    fn shape_rows(&self, plan: &ShapePlan) -> Box<dyn ShapeRows>;
+}
+
+/// Looks at places of a wire's displacement, which may be one that was kept.
+pub trait ShapeRows: Send {
+    /// Rise of the contact wire at a place of the plan, in m.
+    fn rise(&self, displacement: &[f64], place: usize) -> f64;
+
+    /// How much further apart the ends of a dropper are than at rest, in m.
+    fn stretch(&self, displacement: &[f64], dropper: usize) -> f64;
 }
 
 /// The constants of Newmark's rule for a step.
