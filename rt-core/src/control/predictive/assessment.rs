@@ -41,14 +41,8 @@ impl PreparedPredictive {
         rig.check().map_err(|e| e.within("rig"))?;
         let pantograph = &surroundings.pantograph;
         pantograph.check().map_err(|e| e.within("pantograph"))?;
-        let (delay, most) = (surroundings.extra_delay_cycles, MOST_DELAY_STEPS);
-        require_within(
-            "extra_delay_cycles",
-            delay as f64,
-            0.0,
-            most as f64,
-            "cycles",
-        )?;
+        let delay = surroundings.extra_delay_cycles;
+        check_delay(delay)?;
         let wire = match &surroundings.wire {
             Wire::Held => LinearPart {
                 a: DMatrix::zeros(0, 0),
@@ -65,6 +59,16 @@ impl PreparedPredictive {
             rig: LinearRig::new(rig, pantograph),
             extra_delay_cycles: delay,
             period_s: rig.period_s,
+        })
+    }
+
+    /// The same with a reference that comes by so many cycles later than it does here.
+    pub fn later_by(&self, cycles: usize) -> Result<Self, AssessmentError> {
+        let extra_delay_cycles = self.extra_delay_cycles + cycles;
+        check_delay(extra_delay_cycles)?;
+        Ok(Self {
+            extra_delay_cycles,
+            ..self.clone()
         })
     }
 
@@ -108,6 +112,11 @@ impl PreparedPredictive {
             observer_radius: design.observer_radius,
         })
     }
+}
+
+fn check_delay(cycles: usize) -> Result<(), FieldError> {
+    let (given, most) = (cycles as f64, MOST_DELAY_STEPS as f64);
+    require_within("extra_delay_cycles", given, 0.0, most, "cycles")
 }
 
 /// Margins at the three channels.
