@@ -155,9 +155,19 @@ pub mod sample {
         let channels = vec![
             spec("force", "Contact force", "N", Role::Measured),
             spec("motor_position", "Motor position", "m", Role::Measured),
-            spec("line_position", "Place along the line (m)", "", Role::Computed),
+            spec(
+                "line_position",
+                "Place along the line (m)",
+                "",
+                Role::Computed,
+            ),
             spec("force_20hz", "Contact force, 20 Hz", "N", Role::Computed),
-            spec("tracking_error", "Motor tracking error", "m", Role::Computed),
+            spec(
+                "tracking_error",
+                "Motor tracking error",
+                "m",
+                Role::Computed,
+            ),
             spec("motor_reference", "Motor reference", "m", Role::Command),
         ];
         let mut history = History::new(channels.len(), 64 << 20);
@@ -184,7 +194,11 @@ pub mod sample {
             history,
             events: VecDeque::from([
                 event(0.0, "state", "Armed → Running"),
-                event(2.0, "parameter", "Q, weight of the tracking error = 20  applied"),
+                event(
+                    2.0,
+                    "parameter",
+                    "Q, weight of the tracking error = 20  applied",
+                ),
                 event(3.0, "mark", "marker 1"),
                 event(4.0, "trip", "contact force is 512.0 N, above 500 N"),
             ]),

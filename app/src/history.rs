@@ -292,7 +292,10 @@ impl History {
             let fits = |bucket: &usize| within.is_multiple_of(*bucket) && at + bucket <= end;
             let level = BUCKETS.iter().rposition(|bucket| fits(bucket));
             let (step, extremes) = match level {
-                Some(l) => (BUCKETS[l], strip.levels[l].get(within / BUCKETS[l]).copied()),
+                Some(l) => (
+                    BUCKETS[l],
+                    strip.levels[l].get(within / BUCKETS[l]).copied(),
+                ),
                 None => {
                     let value = strip.samples.get(within).copied();
                     (1, value.map(|v| Extremes { min: v, max: v }))

@@ -41,6 +41,24 @@ pub fn fixed_width(value: f64) -> String {
     format!("{value:>9.digits$}")
 }
 
+/// A value with so many significant digits, without zeros at its end: for numbers whose ranges span decades.
+pub fn significant(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    let before_point = value.abs().log10().floor() as i32 + 1;
+    let decimals = (digits as i32 - before_point).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        let short = text.trim_end_matches('0').trim_end_matches('.');
+        return short.to_owned();
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -49,6 +67,22 @@ mod tests {
     fn numbers_keep_their_width() {
         for value in [0.0, -0.0123, 9.9999, -150.25, 99_999.0, -99_999.0, f64::NAN] {
             assert_eq!(fixed_width(value).chars().count(), 9, "{value}");
+        }
+    }
+
+    #[test]
+    fn decades_apart_numbers_have_the_same_precision() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1e-3, "0.001"),
+            (0.012345, "0.01235"),
+            (49.999, "50"),
+            (123.45, "123.5"),
+            (-5.0, "-5"),
+            (1e6, "1000000"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(significant(value, 4), text);
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::command::UiCommand;
 use crate::data::Data;
+use crate::tuner::TuningAsk;
 use std::path::PathBuf;
 
 /// What a panel sees in one frame of the window.
@@ -30,6 +31,8 @@ pub enum Ask {
         /// The value in SI units.
         value: f64,
     },
+    /// Something about parameters that need a design.
+    Tune(TuningAsk),
     /// A marker with text at the present moment.
     Mark(String),
     /// Hold or move the play head or the paused picture to a time, in s.

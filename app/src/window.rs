@@ -5,13 +5,14 @@ use crate::command::UiCommand;
 use crate::data::Data;
 use crate::history::History;
 use crate::ingest::Ingest;
-use crate::panels::tuning::{TuningPanel, Wish};
+use crate::panels::tuning::TuningPanel;
 use crate::panels::{events, parameters::Controls, plots::Plots, status, trip};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
+use crate::tuner::{Outgoing, Tuner};
 use crate::tuning::Refused;
 use crate::tuning_history::Presets;
-use crate::tuning_worker::TuningWorker;
+use crate::view::{Ask, View};
 use crate::{home, signals, theme};
 use eframe::egui::{self, Panel, ThemePreference};
 use rt_core::channel::Layout;
@@ -105,7 +106,7 @@ struct Window {
     plots: Plots,
     updates: UpdateSide,
     /// Of benches whose parameters need gains.
-    tuning: Option<(TuningPanel, TuningWorker)>,
+    tuning: Option<(TuningPanel, Tuner)>,
 }
 
 impl Window {
@@ -140,11 +141,11 @@ impl Window {
         let tuning = designer
             .map(|designer| {
                 let ctx = ctx.clone();
-                let worker = TuningWorker::start(designer, move || ctx.request_repaint())?;
-                worker.ask(params);
                 let file = format!("presets-{}.ron", bench.id);
                 let presets = Presets::load(home::config_dir().join(file));
-                Ok::<_, std::io::Error>((TuningPanel::new(params, presets), worker))
+                let wake = move || ctx.request_repaint();
+                let tuner = Tuner::start(Arc::from(designer), params, presets, wake)?;
+                Ok::<_, std::io::Error>((TuningPanel::default(), tuner))
             })
             .transpose()?;
         let wake = move || ctx.request_repaint();
@@ -182,22 +183,15 @@ impl Window {
         }
     }
 
-    fn tune(&mut self, wish: Wish) {
-        let Some((panel, worker)) = &mut self.tuning else {
-            return;
-        };
-        match wish {
-            Wish::Judge => worker.ask(*panel.asked()),
-            Wish::Apply { insist } => {
-                let Some(proposal) = panel.proposal() else {
-                    return;
-                };
-                let sent = proposal
-                    .decide(panel.applied(), insist)
-                    .and_then(|update| self.updates.send(update).map_err(|_| Refused::Busy));
-                panel.tell(sent.as_ref().err().map(ToString::to_string));
-                if let Err(Refused::Verdict(verdict)) = sent {
-                    self.send(Command::NoteRefusal(verdict));
+    /// Sends what the tuning has for the loop.
+    fn send_tuning(&mut self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::NoteRefusal(verdict) => self.send(Command::NoteRefusal(verdict)),
+            Outgoing::Update(update) => {
+                if self.updates.send(update).is_err()
+                    && let Some((_, tuner)) = &mut self.tuning
+                {
+                    tuner.tell(Some(Refused::Busy.to_string()));
                 }
             }
         }
@@ -233,7 +227,8 @@ impl eframe::App for Window {
             .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
             .collect();
         let mut changes = Vec::new();
-        let mut wishes = Vec::new();
+        let mut asks = Vec::new();
+        let mut tuned = Vec::new();
         {
             let live = self.ingest.live();
             let view = status::View {
@@ -271,14 +266,15 @@ impl eframe::App for Window {
                     if self.tuning.is_none() || self.params.specs().iter().any(direct) {
                         changes = self.controls.show(ui, self.params.specs(), &live.applied);
                     }
-                    if let Some((panel, worker)) = &mut self.tuning {
-                        if let Some(proposal) = worker.newest() {
-                            panel.take(proposal);
-                        }
-                        if panel.follow(&live.applied) {
-                            worker.ask(*panel.asked());
-                        }
-                        wishes = panel.show(ui);
+                    if let Some((panel, tuner)) = &mut self.tuning {
+                        tuned.extend(tuner.follow(&live.applied));
+                        let view = View {
+                            data: &live.data,
+                            now_s: live.data.history.newest_s().unwrap_or(0.0),
+                            is_following: true,
+                            is_replay: false,
+                        };
+                        panel.show(ui, &view, Some(tuner), &mut asks);
                     }
                 });
             egui::CentralPanel::default().show(ui, |ui| {
@@ -289,8 +285,15 @@ impl eframe::App for Window {
         for (index, value) in changes {
             self.send(Command::SetParam { index, value });
         }
-        for wish in wishes {
-            self.tune(wish);
+        if let Some((_, tuner)) = &mut self.tuning {
+            for ask in &asks {
+                if let Ask::Tune(ask) = ask {
+                    tuned.extend(tuner.handle(ask));
+                }
+            }
+        }
+        for outgoing in tuned {
+            self.send_tuning(outgoing);
         }
         self.updates.free_used();
         for command in todo {

@@ -1,11 +1,11 @@
 //! A live plot of every channel over one common time axis.
 
+use crate::data::Channel;
 use crate::history::{History, Trace};
 use crate::theme;
 use crate::units::{Shown, fixed_width, shown};
 use eframe::egui::{self, RichText, ScrollArea, Ui};
 use egui_plot::{GridMark, Line, Plot, PlotBounds, PlotPoints};
-use crate::data::Channel;
 use rt_core::channel::Frame;
 
 /// Seconds of the past that can be chosen, and how far apart the marks of the time axis then are.
@@ -45,13 +45,7 @@ impl Plots {
     }
 
     /// Draws one plot a channel.
-    pub fn show(
-        &mut self,
-        ui: &mut Ui,
-        channels: &[Channel],
-        history: &History,
-        latest: &Frame,
-    ) {
+    pub fn show(&mut self, ui: &mut Ui, channels: &[Channel], history: &History, latest: &Frame) {
         let Some(now_s) = self.paused_at_s.or(history.newest_s()) else {
             ui.centered_and_justified(|ui| ui.label("Waiting for the first sample of the loop."));
             return;
@@ -97,7 +91,7 @@ impl Plots {
         latest: f64,
         now_s: f64,
     ) {
-        let unit = shown(spec.unit);
+        let unit = shown(&spec.unit);
         let from_s = now_s - self.window_s;
         let mark_s = self.mark_s;
         let points = (ui.available_width() as usize * 3).clamp(200, 3200);
