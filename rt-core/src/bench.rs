@@ -190,8 +190,8 @@ pub trait Designer: Send + Sync {
     /// Designs and judges. An error says in words why there is no design for these values.
     fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String>;
 
-    /// Judges alone, on a rig whose reference comes by so many cycles later than is assumed.
-    fn judge(&self, params: &ParamSet, extra_delay_cycles: usize) -> Result<Prospect, String>;
+    /// Judges alone, on a rig whose reference comes by so many seconds later than is assumed.
+    fn judge(&self, params: &ParamSet, extra_delay_s: f64) -> Result<Prospect, String>;
 
     /// Planes in which a map of stability says most about the controller that these parameters put in
     /// charge, the most useful first.

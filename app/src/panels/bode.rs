@@ -216,9 +216,9 @@ impl BodePanel {
         let cuts: Vec<&'static str> = self.asked().map_or(Vec::new(), |responses| {
             responses.cuts.iter().map(|cut| cut.name).collect()
         });
-        ui.horizontal_wrapped(|ui| {
+        let views = |panel: &mut Self, ui: &mut Ui| {
             let mut choice = |ui: &mut Ui, shown: Shown, text: &str, hint: &str| {
-                ui.selectable_value(&mut self.shown, shown, text)
+                ui.selectable_value(&mut panel.shown, shown, text)
                     .on_hover_text(hint);
             };
             choice(
@@ -245,26 +245,44 @@ impl BodePanel {
                     );
                 }
             }
-            ui.separator();
-            if self.shown == Shown::Motor {
+        };
+        let further = |panel: &mut Self, ui: &mut Ui| {
+            if panel.shown == Shown::Motor {
+                let label = ui.label("newest");
                 for window_s in WINDOWS_S {
-                    ui.selectable_value(&mut self.window_s, window_s, format!("{window_s:.0} s"))
+                    let text = format!("{window_s:.0} s");
+                    ui.selectable_value(&mut panel.window_s, window_s, text)
                         .on_hover_text("How many of the newest seconds are measured over.");
                 }
-            } else {
-                let chosen = cuts.iter().find(|name| **name == self.cut);
-                let chosen = chosen.or(cuts.first()).copied();
-                for name in &cuts {
-                    if ui
-                        .selectable_label(chosen == Some(*name), *name)
-                        .on_hover_text("Where the loop is cut open.")
-                        .clicked()
-                    {
-                        self.cut = (*name).to_owned();
-                    }
-                }
+                return label;
             }
-        });
+            let chosen = cuts.iter().find(|name| **name == panel.cut);
+            let chosen = chosen.or(cuts.first()).copied().unwrap_or("");
+            let label = ui.label("cut at");
+            let open = egui::ComboBox::from_id_salt("cut")
+                .selected_text(chosen)
+                .width(160.0)
+                .show_ui(ui, |ui| {
+                    for name in &cuts {
+                        if ui.selectable_label(chosen == *name, *name).clicked() {
+                            panel.cut = (*name).to_owned();
+                        }
+                    }
+                });
+            open.response
+                .labelled_by(label.id)
+                .on_hover_text("Where the loop is cut open.")
+        };
+        if is_wide {
+            ui.horizontal(|ui| {
+                views(self, ui);
+                ui.separator();
+                further(self, ui);
+            });
+        } else {
+            ui.horizontal(|ui| views(self, ui));
+            ui.horizontal(|ui| further(self, ui));
+        }
     }
 
     /// What the model says of what is asked for.

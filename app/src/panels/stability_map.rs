@@ -11,11 +11,12 @@ use crate::units::{shown, significant};
 use crate::view::{Ask, View};
 use crate::worker::Worker;
 use eframe::egui::{
-    self, Align, EventFilter, Key, Pos2, Rect, Response, RichText, Sense, Ui, WidgetInfo,
-    WidgetType, pos2, vec2,
+    self, Align, EventFilter, Key, Pos2, Rect, Response, RichText, Sense, Ui, WidgetInfo, pos2,
+    vec2,
 };
 use field::Grid;
 use job::{Ends, Map, MapJob, MapKey};
+use paint::Mark;
 use rt_core::bench::map::{MapAxis, MapPlane, MapPoint};
 use rt_core::bench::{Designer, Prospect};
 use rt_core::param::ParamSet;
@@ -167,6 +168,7 @@ impl StabilityMapPanel {
 
     fn choices(&mut self, ui: &mut Ui, planes: &[MapPlane], plane: &MapPlane) {
         ui.horizontal_wrapped(|ui| {
+            ui.spacing_mut().button_padding.x = 8.0;
             for other in planes {
                 if ui
                     .selectable_label(other.id == plane.id, other.title)
@@ -176,7 +178,9 @@ impl StabilityMapPanel {
                     self.plane = other.id.to_owned();
                 }
             }
-            ui.separator();
+            if ui.available_width() < 200.0 {
+                ui.end_row();
+            }
             for (colouring, text, hint) in [
                 (
                     Colouring::Margin,
@@ -239,13 +243,21 @@ fn value_at(axis: &MapAxis, (low, high): Ends, share: f64) -> f64 {
     if axis.is_logarithmic() {
         low * (high / low).powf(share)
     } else {
-        (low + share * (high - low)).round()
+        low + share * (high - low)
     }
 }
 
 /// A value with few digits: what a person would type.
 fn rounded(value: f64) -> f64 {
-    significant(value, POINTED_DIGITS).parse().unwrap_or(value)
+    if !(value > 0.0) {
+        return value;
+    }
+    let last = 10_f64.powf(value.log10().floor() + 1.0 - POINTED_DIGITS as f64);
+    // Of two roundings the second takes off what the multiplication leaves behind.
+    let rounded = (value / last).round() * last;
+    significant(rounded, 2 * POINTED_DIGITS)
+        .parse()
+        .unwrap_or(rounded)
 }
 
 impl Picture<'_> {
@@ -341,14 +353,21 @@ impl Picture<'_> {
         let dark = ui.visuals().dark_mode;
         let is_changed = !self.tuner.changes().is_empty();
         let proposed = self.tuner.proposal().and_then(|p| p.prospect());
-        for (name, params, prospect, is_there) in [
+        for (name, mark, params, prospect, is_there) in [
             (
                 "applied",
+                Mark::Applied,
                 self.tuner.applied(),
                 self.tuner.applied_prospect(),
                 true,
             ),
-            ("proposed", self.tuner.asked(), proposed, is_changed),
+            (
+                "proposed",
+                Mark::Proposed,
+                self.tuner.asked(),
+                proposed,
+                is_changed,
+            ),
         ] {
             let text = if is_there {
                 format!(
@@ -364,7 +383,7 @@ impl Picture<'_> {
             } else {
                 theme::weak(dark)
             };
-            line(ui, RichText::new(text).size(13.0).color(color));
+            line(ui, Some(mark), RichText::new(text).size(13.0).color(color));
         }
         let status = match self.map {
             None => "computing …".to_owned(),
@@ -379,6 +398,7 @@ impl Picture<'_> {
         };
         line(
             ui,
+            None,
             RichText::new(status).size(13.0).color(theme::weak(dark)),
         );
     }
@@ -399,9 +419,14 @@ impl Picture<'_> {
     }
 }
 
-fn line(ui: &mut Ui, text: RichText) {
-    let mut cells = super::tuning::Cells::new(ui, 19.0);
-    let width = ui.available_width();
+/// A line of text behind the sign of a mark.
+fn line(ui: &mut Ui, mark: Option<Mark>, text: RichText) {
+    let mut cells = super::tuning::Cells::new(ui, 20.0);
+    let sign = cells.next(16.0);
+    if let Some(mark) = mark {
+        paint::sign(ui.painter(), sign.center(), mark);
+    }
+    let width = ui.available_width() - 22.0;
     super::tuning::cell(ui, cells.next(width), text, Align::Min);
 }
 

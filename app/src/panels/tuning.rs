@@ -97,15 +97,13 @@ impl TuningPanel {
         let quarter = (cells.width - 3.0 * GAP) / 4.0;
         let mut button = |ui: &mut Ui, text: &str, enabled: bool, hint: &str, ask: TuningAsk| {
             let rect = cells.next(quarter);
-            let clicked = ui
-                .scope_builder(UiBuilder::new().max_rect(rect), |ui| {
-                    ui.add_enabled_ui(enabled, |ui| ui.add_sized(rect.size(), narrow(text)))
-                        .inner
-                })
-                .inner
-                .on_hover_text(hint)
-                .on_disabled_hover_text(hint)
-                .clicked();
+            let clicked = within(ui, rect, |ui| {
+                ui.add_enabled_ui(enabled, |ui| ui.add_sized(rect.size(), narrow(text)))
+                    .inner
+            })
+            .on_hover_text(hint)
+            .on_disabled_hover_text(hint)
+            .clicked();
             if clicked {
                 asks.push(ask);
             }
@@ -344,7 +342,7 @@ impl Columns {
     fn wide(width: f32) -> Self {
         let (number, unit, applied) = (92.0, 52.0, 84.0);
         let rest = width - SIGN - number - unit - applied - 5.0 * GAP;
-        let label = (0.5 * rest).clamp(150.0, 300.0);
+        let label = (0.6 * rest).clamp(150.0, 260.0);
         Self {
             label,
             slider: (rest - label).max(60.0),
@@ -357,11 +355,11 @@ impl Columns {
     fn narrow(width: f32) -> Self {
         let (number, unit) = (84.0, 46.0);
         Self {
-            label: width - SIGN - 124.0 - 2.0 * GAP,
+            label: width - SIGN - 96.0 - 2.0 * GAP,
             slider: (width - SIGN - number - unit - 3.0 * GAP).max(60.0),
             number,
             unit,
-            applied: 124.0,
+            applied: 96.0,
         }
     }
 }
@@ -392,12 +390,19 @@ fn titles(ui: &mut Ui) {
 fn choice(ui: &mut Ui, tuner: &Tuner, index: usize, spec: &ParamSpec, asks: &mut Vec<TuningAsk>) {
     let (asked, applied) = (tuner.asked().get(index), tuner.applied().get(index));
     let name = |v: f64| spec.choices.get(v as usize).copied().unwrap_or("?");
-    let mut cells = Cells::new(ui, LINE);
+    let mut cells = Cells::new(ui, 22.0);
+    let applied_width = 130.0;
     sign(ui, cells.next(SIGN), asked != applied);
+    let width = cells.rest() - applied_width - GAP;
+    let label = RichText::new(spec.label).size(14.0);
+    cell(ui, cells.next(width), label, Align::Min).on_hover_text(spec.help);
+    let text = RichText::new(format!("applied {}", name(applied))).size(13.0);
+    cell(ui, cells.next(applied_width), text, Align::Max)
+        .on_hover_text("What the loop has confirmed.");
+    let mut cells = Cells::new(ui, LINE);
+    cells.next(SIGN);
     let width = cells.rest();
     within(ui, cells.next(width), |ui| {
-        ui.label(RichText::new(spec.label).strong())
-            .on_hover_text(spec.help);
         for (i, choice) in spec.choices.iter().enumerate() {
             let is_asked = asked == i as f64;
             if ui
@@ -409,9 +414,6 @@ fn choice(ui: &mut Ui, tuner: &Tuner, index: usize, spec: &ParamSpec, asks: &mut
                 asks.push(TuningAsk::Propose(vec![(index, i as f64)]));
             }
         }
-        let text = RichText::new(format!("applied {}", name(applied))).size(13.0);
-        ui.add(Label::new(text).truncate())
-            .on_hover_text("What the loop has confirmed.")
     });
 }
 
@@ -436,7 +438,8 @@ fn number(
     };
     sign(ui, cells.next(SIGN), is_changed);
     let label = RichText::new(spec.label).size(14.0);
-    let label = cell(ui, cells.next(columns.label), label, Align::Min).on_hover_text(spec.help);
+    let label = cell(ui, cells.next(columns.label), label, Align::Min)
+        .on_hover_text(format!("{}. {}", spec.label, spec.help));
     if !is_wide {
         let text = RichText::new(format!("applied {in_force}")).size(13.0);
         cell(ui, cells.next(columns.applied), text, Align::Max)
@@ -503,17 +506,21 @@ fn sign(ui: &mut Ui, rect: Rect, is_changed: bool) {
 
 /// Room for three lines, whether there is a message or not.
 fn message(ui: &mut Ui, message: Option<&str>) {
-    let (rect, response) = ui.allocate_exact_size(
-        vec2(ui.available_width(), 52.0),
-        eframe::egui::Sense::hover(),
-    );
-    if let Some(message) = message {
-        let text = RichText::new(message).size(13.0).color(warning(ui));
-        let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
-        inner.set_clip_rect(rect.intersect(ui.clip_rect()));
-        inner.add(Label::new(text).wrap());
-        response.on_hover_text(message);
-    }
+    let room = vec2(ui.available_width(), 52.0);
+    let (rect, response) = ui.allocate_exact_size(room, eframe::egui::Sense::hover());
+    let dark = ui.visuals().dark_mode;
+    let (text, color) = match message {
+        Some(message) => (message, warning(ui)),
+        None => (
+            "Move a slider or type a number: the prediction follows, the loop goes on as it is until you apply.",
+            theme::weak(dark),
+        ),
+    };
+    let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
+    inner.set_clip_rect(rect.intersect(ui.clip_rect()));
+    let rich = RichText::new(text).size(13.0).color(color);
+    inner.add(Label::new(rich).wrap());
+    response.on_hover_text(text);
 }
 
 fn warning(ui: &Ui) -> Color32 {
@@ -555,6 +562,8 @@ fn within<R>(ui: &mut Ui, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
         .layout(Layout::left_to_right(Align::Center));
     let mut inner = ui.new_child(builder);
     inner.spacing_mut().item_spacing.x = GAP;
+    // Four buttons have to fit into the narrowest panel.
+    inner.spacing_mut().button_padding.x = GAP;
     add(&mut inner)
 }
 

@@ -15,7 +15,7 @@ pub enum AxisKind {
         /// Index of what it is divided by.
         under: usize,
     },
-    /// Cycles by which the reference comes later than the controller assumes.
+    /// Milliseconds by which the reference comes later than the controller assumes.
     ExtraDelay,
 }
 
@@ -26,7 +26,7 @@ pub struct MapAxis {
     pub kind: AxisKind,
     /// What a person reads.
     pub label: &'static str,
-    /// SI unit.
+    /// SI unit; ms for a delay.
     pub unit: &'static str,
     /// Where the map usually begins.
     pub low: f64,
@@ -57,7 +57,7 @@ pub struct MapPoint {
 }
 
 impl MapAxis {
-    /// Whether its values stand in equal ratios; otherwise they are whole numbers.
+    /// Whether its values stand in equal ratios; otherwise in equal steps.
     pub fn is_logarithmic(&self) -> bool {
         self.kind != AxisKind::ExtraDelay
     }
@@ -100,7 +100,7 @@ impl MapAxis {
                 if self.is_logarithmic() {
                     low * (high / low).powf(share)
                 } else {
-                    (low + share * (high - low)).round()
+                    low + share * (high - low)
                 }
             })
             .collect()
@@ -117,16 +117,16 @@ impl MapPlane {
         y: f64,
     ) -> Option<MapPoint> {
         let mut there = *params;
-        let mut delay = 0;
+        let mut delay_ms = 0.0;
         for (axis, value) in [(&self.x, x), (&self.y, y)] {
             match axis.change(params, value) {
                 Some((index, value)) => {
                     there.take_designed(index, value);
                 }
-                None => delay = value.max(0.0) as usize,
+                None => delay_ms = value,
             }
         }
-        let prospect = designer.judge(&there, delay).ok()?;
+        let prospect = designer.judge(&there, 1e-3 * delay_ms).ok()?;
         Some(MapPoint {
             rho: prospect.rho_loop,
             least_disk: prospect.least_disk().map(|(_, disk)| disk),
@@ -161,11 +161,11 @@ mod tests {
     }
 
     #[test]
-    fn a_delay_is_whole_and_changes_no_parameter() {
+    fn a_delay_changes_no_parameter() {
         let axis = MapAxis {
             kind: AxisKind::ExtraDelay,
             label: "extra delay",
-            unit: "cycles",
+            unit: "ms",
             low: 0.0,
             high: 4.0,
         };

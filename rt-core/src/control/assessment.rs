@@ -237,11 +237,17 @@ impl Prepared {
         })
     }
 
-    /// The same with a reference that comes by so many cycles later than it does here.
-    pub fn later_by(&self, cycles: usize) -> Result<Self, AssessmentError> {
-        let extra_delay_steps = self.extra_delay_steps + cycles;
+    /// The same on a rig as it runs, whose reference comes by so many cycles later than that rig says.
+    pub fn on_rig(
+        &self,
+        exact_rig: &PredictiveRig,
+        pantograph: &Pantograph,
+        extra_delay_steps: usize,
+    ) -> Result<Self, AssessmentError> {
         check_delay(extra_delay_steps)?;
+        exact_rig.check().map_err(|e| e.within("exact_rig"))?;
         Ok(Self {
+            exact_rig: Some(LinearRig::new(exact_rig, pantograph)),
             extra_delay_steps,
             ..self.clone()
         })

@@ -5,7 +5,7 @@ use rt_core::bench::{CutLoop, Responses};
 /// Lowest frequency that is shown, in Hz.
 pub const LOWEST_HZ: f64 = 0.5;
 /// Points of a model's curve.
-const POINTS: usize = 300;
+const POINTS: usize = 1000;
 
 /// Frequencies of a model's curve for a period, in equal ratios up to half the sample rate.
 pub fn frequencies(period_s: f64) -> Vec<f64> {
@@ -64,18 +64,12 @@ impl Curve {
         )
     }
 
-    /// A cut loop of a model, its phase turned so that it is within (−360°, 0°] where the disk margin is
-    /// smallest, or in the middle.
+    /// A cut loop of a model, its phase from −360° to 0°: −180°, which counts, is in the middle.
     pub fn cut(responses: &Responses, cut: &CutLoop) -> Self {
         let ratio = cut.ratio.iter().map(|l| (l.re, l.im));
         let mut curve = Self::new(&responses.frequencies_hz, ratio);
-        let middle = curve.points.get(curve.points.len() / 2).map(|p| p.hz);
-        let hz = cut.margins.map(|m| m.disk_hz).or(middle);
-        if let Some(there) = hz.and_then(|hz| curve.at(hz)) {
-            let turn = nearest_turn(there.degrees, -180.0) - there.degrees;
-            for point in &mut curve.points {
-                point.degrees += turn;
-            }
+        for point in &mut curve.points {
+            point.degrees = nearest_turn(point.degrees, -180.0);
         }
         curve
     }
@@ -93,7 +87,7 @@ impl Curve {
         Some(Point {
             hz,
             db: mix(a.db, b.db),
-            degrees: mix(a.degrees, b.degrees),
+            degrees: mix(a.degrees, nearest_turn(b.degrees, a.degrees)),
             parts: (mix(a.parts.0, b.parts.0), mix(a.parts.1, b.parts.1)),
         })
     }
@@ -165,8 +159,8 @@ mod tests {
     #[test]
     fn the_phase_of_a_delay_goes_down_without_jumps() {
         let frequencies = frequencies(2e-3);
-        assert_eq!((frequencies[0], frequencies.len()), (0.5, 300));
-        assert!((frequencies[299] - 250.0).abs() < 1e-9);
+        assert_eq!((frequencies[0], frequencies.len()), (0.5, 1000));
+        assert!((frequencies[999] - 250.0).abs() < 1e-9);
         let curve = delay(&frequencies, 0.01);
         for point in &curve.points {
             assert!(point.db.abs() < 1e-9);
@@ -182,14 +176,14 @@ mod tests {
         let frequencies = frequencies(2e-3);
         let model = delay(&frequencies, 0.01);
         // 1 ms more is 0.36° a hertz; twice the gain is 6.02 dB.
-        let parts = delay(&frequencies[..100], 0.011).points;
+        let parts = delay(&frequencies[..300], 0.011).points;
         let measured = Curve::new(
-            &frequencies[..100],
+            &frequencies[..300],
             parts.iter().map(|p| (2.0 * p.parts.0, 2.0 * p.parts.1)),
         );
-        let found = distance(&model, &measured, |i| i == 50).unwrap();
+        let found = distance(&model, &measured, |i| i == 150).unwrap();
         assert!((found.db - 6.0206).abs() < 1e-3, "{found:?}");
-        assert!((found.degrees - 0.36 * frequencies[50]).abs() < 1e-6);
+        assert!((found.degrees - 0.36 * frequencies[150]).abs() < 1e-6);
         assert_eq!(distance(&model, &measured, |_| false), None);
     }
 }

@@ -4,7 +4,7 @@ use super::curve::{Curve, Point};
 use crate::theme;
 use eframe::egui::{self, Align2, Color32, RichText, Ui};
 use egui_plot::{
-    GridMark, HLine, HoverPosition, Legend, Line, LineStyle, MarkerShape, Plot, PlotBounds,
+    Corner, GridMark, HLine, HoverPosition, Legend, Line, LineStyle, MarkerShape, Plot, PlotBounds,
     PlotPoint, PlotPoints, Points, Polygon, Text, VLine,
 };
 use rt_core::channel::Role;
@@ -123,6 +123,12 @@ pub fn bode(
     }
 }
 
+fn legend(corner: Corner) -> Legend {
+    Legend::default()
+        .text_style(egui::TextStyle::Small)
+        .position(corner)
+}
+
 fn half(
     ui: &mut Ui,
     id: &str,
@@ -149,7 +155,7 @@ fn half(
         .grid_color(theme::grid(dark))
         .grid_fade(0.0)
         .grid_spacing(egui::Rangef::new(6.0, 30.0))
-        .x_grid_spacer(|_| hertz_marks())
+        .x_grid_spacer(move |_| hertz_marks(from, to))
         .x_axis_formatter(|mark, _| hertz_label(mark.value))
         .y_grid_spacer(move |_| {
             let (first, last) = ((low / step).round() as i64, (high / step).round() as i64);
@@ -176,7 +182,7 @@ fn half(
     let plot = if is_phase {
         plot
     } else {
-        plot.legend(Legend::default().text_style(egui::TextStyle::Small))
+        plot.legend(legend(Corner::LeftBottom))
     };
     let critical = theme::danger_text(dark);
     plot.show(ui, |plot| {
@@ -202,11 +208,15 @@ fn half(
             }
         }
         for (curve, style, name) in lines {
-            let points: PlotPoints<'_> = curve.points.iter().map(place).collect();
-            let line = Line::new(*name, points)
-                .color(style.color)
-                .width(style.width);
-            plot.line(line.style(style.line));
+            // A phase that goes on at the other end of its turn begins a new line.
+            let is_one = |a: &Point, b: &Point| !is_phase || (b.degrees - a.degrees).abs() < 180.0;
+            for piece in curve.points.chunk_by(is_one) {
+                let points: PlotPoints<'_> = piece.iter().map(place).collect();
+                let line = Line::new(*name, points)
+                    .color(style.color)
+                    .width(style.width);
+                plot.line(line.style(style.line));
+            }
         }
         if let Some(measured) = measured {
             let color = theme::line(dark, Role::Measured);
@@ -230,7 +240,7 @@ fn half(
         }
         for mark in marks {
             let x = mark.hz.max(1e-3).log10();
-            let text = RichText::new(&mark.text).size(13.0);
+            let text = RichText::new(&mark.text).size(13.0).color(critical);
             match mark.between {
                 Some((a, b)) if mark.is_phase == is_phase => {
                     let ends = PlotPoints::from(vec![[x, a], [x, b]]);
@@ -327,17 +337,19 @@ fn ends(
 }
 
 /// 1, 2 and 5 of every decade are labelled, all others marked.
-fn hertz_marks() -> Vec<GridMark> {
+fn hertz_marks(from: f64, to: f64) -> Vec<GridMark> {
     let mut marks = Vec::new();
     for decade in -1..=3 {
         for step in 1..=9 {
             let value = (f64::from(step) * 10_f64.powi(decade)).log10();
             let step_size = match step {
                 1 => 1.0,
-                2 | 5 => 0.3,
+                2 | 5 => 0.4,
                 _ => 0.05,
             };
-            marks.push(GridMark { value, step_size });
+            if (from.log10()..=to.log10()).contains(&value) {
+                marks.push(GridMark { value, step_size });
+            }
         }
     }
     marks
@@ -373,7 +385,7 @@ pub fn nyquist(ui: &mut Ui, lines: &[NamedLine<'_>], disk: Option<f64>, needed: 
         .allow_boxed_zoom(false)
         .default_x_bounds(-2.2, 0.9)
         .default_y_bounds(-1.5, 1.5)
-        .legend(Legend::default().text_style(egui::TextStyle::Small))
+        .legend(legend(Corner::RightBottom))
         .label_formatter(|hover| match hover {
             HoverPosition::NearDataPoint {
                 plot_name,
@@ -386,9 +398,7 @@ pub fn nyquist(ui: &mut Ui, lines: &[NamedLine<'_>], disk: Option<f64>, needed: 
             HoverPosition::Elsewhere { .. } => None,
         })
         .show(ui, |plot| {
-            let unit = Line::new("size 1", circle(-1.0, 1.0))
-                .color(weak)
-                .width(1.0);
+            let unit = Line::new("", circle(-1.0, 1.0)).color(weak).width(1.0);
             plot.line(unit.style(LineStyle::dotted_loose()).allow_hover(false));
             if let Some(disk) = disk.filter(|d| *d < 2.0) {
                 let (left, right) = disk_ends(disk);
@@ -413,7 +423,7 @@ pub fn nyquist(ui: &mut Ui, lines: &[NamedLine<'_>], disk: Option<f64>, needed: 
                     .width(style.width);
                 plot.line(line.style(style.line));
             }
-            let point = Points::new("−1", vec![[-1.0, 0.0]]).shape(MarkerShape::Cross);
+            let point = Points::new("", vec![[-1.0, 0.0]]).shape(MarkerShape::Cross);
             plot.points(point.color(critical).radius(6.0));
         });
 }

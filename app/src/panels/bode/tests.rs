@@ -117,10 +117,10 @@ fn the_loop_is_cut_where_a_person_says_and_shows_what_is_proposed() {
     finish(&mut harness);
     harness.get_by_role_and_label(Role::Button, "Loop").click();
     harness.run_steps(3);
-    harness
-        .get_by_role_and_label(Role::Button, "measured force")
-        .click();
-    harness.run_steps(3);
+    for (role, label) in [(Role::ComboBox, "cut at"), (Role::Button, "measured force")] {
+        harness.get_by_role_and_label(role, label).click();
+        harness.run_steps(3);
+    }
     assert_eq!(harness.state().panel.cut, "measured force");
     let rho = harness.state().tuner.applied_prospect().unwrap().rho_loop;
     assert!(

@@ -7,7 +7,7 @@ use rt_core::bench::map::{MapAxis, MapPlane, MapPoint};
 use rt_core::param::{Applies, ParamSet};
 use std::sync::Arc;
 
-/// Points along a side that is divided in equal ratios.
+/// Points along a side.
 pub const POINTS: usize = 25;
 /// Every how many points are computed first, and then.
 const STRIDES: [usize; 4] = [8, 4, 2, 1];
@@ -68,12 +68,7 @@ impl MapJob {
 impl MapKey {
     /// Values along a side, at all points.
     fn values(axis: &MapAxis, (low, high): Ends) -> Vec<f64> {
-        let points = if axis.is_logarithmic() {
-            POINTS
-        } else {
-            (high - low) as usize + 1
-        };
-        axis.values(low, high, points)
+        axis.values(low, high, POINTS)
     }
 }
 

@@ -19,6 +19,8 @@ const RIGHT: f32 = 62.0;
 const FONT: f32 = 13.0;
 /// Points between two lines of hatching.
 const HATCHING: f64 = 9.0;
+/// Width of a map from which marks have their names beside them.
+const NAMED: f32 = 280.0;
 /// Under light lines and marks, so that they are seen on every colour.
 const DARK: Color32 = Color32::from_rgb(10, 12, 16);
 
@@ -45,7 +47,7 @@ impl Picture<'_> {
                 &hatching,
                 Stroke::new(1.2, DARK.gamma_multiply(0.75)),
             );
-            self.borders(&painter, inner, &safety, &radius);
+            self.borders(&painter, inner, &safety);
             scale.paint(ui, outer, inner);
         }
         self.trail(&painter, inner);
@@ -53,6 +55,8 @@ impl Picture<'_> {
         let frame = Stroke::new(1.0, theme::weak(dark));
         plain.rect_stroke(inner, 0, frame, eframe::egui::StrokeKind::Outside);
         self.axes(plain, inner, theme::weak(dark), ui.visuals().text_color());
+        // Marks at an edge stand out a little.
+        let painter = painter.with_clip_rect(inner.expand(9.0).intersect(ui.clip_rect()));
         if !self.tuner.changes().is_empty() {
             mark(
                 &painter,
@@ -69,8 +73,9 @@ impl Picture<'_> {
         );
     }
 
-    fn borders(&self, painter: &Painter, inner: Rect, safety: &Field, radius: &Field) {
-        for piece in radius.contour(1.0) {
+    fn borders(&self, painter: &Painter, inner: Rect, safety: &Field) {
+        // From the same field, so that the safe border always lies within the stable one.
+        for piece in safety.contour(0.0) {
             let ends = piece.map(|end| screen(inner, end));
             painter.add(Shape::line_segment(ends, Stroke::new(3.5, DARK)));
             painter.extend(Shape::dotted_line(&ends, Color32::WHITE, 4.5, 1.3));
@@ -123,24 +128,28 @@ impl Picture<'_> {
                 text,
             );
         }
-        let title = |axis: &MapAxis| {
+        let title = |axis: &MapAxis, room: f32| {
             let unit = shown(axis.unit).unit;
-            if unit.is_empty() {
-                axis.label.to_owned()
+            let with_unit = |label: &str| {
+                let label = if unit.is_empty() {
+                    label.to_owned()
+                } else {
+                    format!("{label} ({unit})")
+                };
+                painter.layout_no_wrap(label, font.clone(), weak)
+            };
+            let long = with_unit(axis.label);
+            if long.size().x > room {
+                with_unit(super::short(axis))
             } else {
-                format!("{} ({unit})", axis.label)
+                long
             }
         };
-        let below = pos2(inner.center().x, inner.bottom() + 23.0);
-        painter.text(
-            below,
-            Align2::CENTER_TOP,
-            title(&self.plane.x),
-            font.clone(),
-            weak,
-        );
+        let galley = title(&self.plane.x, inner.width() + RIGHT);
+        let left = inner.center().x - 0.5 * galley.size().x;
+        painter.galley(pos2(left, inner.bottom() + 23.0), galley, weak);
         // Upwards along the left side.
-        let galley = painter.layout_no_wrap(title(&self.plane.y), font, weak);
+        let galley = title(&self.plane.y, inner.height());
         let at = pos2(
             inner.left() - LEFT + 2.0,
             inner.center().y + 0.5 * galley.size().x,
@@ -154,8 +163,8 @@ impl Picture<'_> {
 fn ticks(axis: &MapAxis, (low, high): (f64, f64)) -> Vec<(f64, String)> {
     let unit = shown(axis.unit);
     if !axis.is_logarithmic() {
-        let (from, to) = (low as i64, high as i64);
-        return (from..=to).map(|i| (i as f64, i.to_string())).collect();
+        let whole = low.ceil() as i64..=high.floor() as i64;
+        return whole.map(|i| (i as f64, i.to_string())).collect();
     }
     // Within two decades 1, 2 and 5 have room.
     let steps: &[f64] = if high / low <= 100.0 {
@@ -186,10 +195,11 @@ impl Scale {
             values.filter(|v| v.is_finite()).collect()
         };
         let good = match colouring {
-            // Steps of 0.1, so that the scale stands still.
+            // Steps of 1, 2 and 5, so that the scale stands still.
             Colouring::Margin => {
                 let most = finite(safety).into_iter().fold(0.0, f64::max);
-                (10.0 * most).ceil().max(1.0) / 10.0
+                let steps = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0];
+                steps.into_iter().find(|s| *s >= most).unwrap_or(2.0)
             }
             Colouring::Radius => {
                 let least = finite(radius).into_iter().fold(1.0, f64::min);
@@ -299,8 +309,9 @@ fn segments(painter: &Painter, inner: Rect, pieces: &[Segment], stroke: Stroke) 
     );
 }
 
+/// What a mark stands for.
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+pub(super) enum Mark {
     Applied,
     Proposed,
 }
@@ -324,6 +335,10 @@ fn mark(painter: &Painter, inner: Rect, place: (f64, f64), mark: Mark) {
         return;
     }
     sign(painter, at, mark);
+    // In a small map the signs of the lines beneath have to do.
+    if inner.width() < NAMED {
+        return;
+    }
     let (name, side) = match mark {
         Mark::Applied => ("applied", Align2::LEFT_BOTTOM),
         Mark::Proposed => ("proposed", Align2::LEFT_TOP),
@@ -348,7 +363,8 @@ fn mark(painter: &Painter, inner: Rect, place: (f64, f64), mark: Mark) {
     painter.galley(corner, galley, Color32::WHITE);
 }
 
-fn sign(painter: &Painter, at: Pos2, mark: Mark) {
+/// The sign of a mark.
+pub(super) fn sign(painter: &Painter, at: Pos2, mark: Mark) {
     match mark {
         Mark::Applied => {
             painter.circle(at, 6.5, Color32::WHITE, Stroke::new(2.5, DARK));

@@ -103,8 +103,9 @@ fn the_delay_plane_changes_the_stiffness_alone_and_maps_are_kept() {
     let mut harness = harness("map-delay");
     finish(&mut harness);
     harness
-        .get_by_role_and_label(Role::Button, "extra delay against k_i")
+        .get_by_role_and_label(Role::Button, "delay against k_i")
         .click();
+    harness.run_steps(2);
     finish(&mut harness);
     let inner = harness.get_by_label("Stability map").rect();
     harness.drag_at(inner.center());

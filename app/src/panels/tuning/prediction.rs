@@ -103,7 +103,7 @@ fn strip(ui: &mut Ui, tuner: &Tuner) {
 }
 
 /// Widths of the table's columns as shares.
-const SHARES: [f32; 4] = [0.38, 0.17, 0.28, 0.17];
+const SHARES: [f32; 4] = [0.43, 0.14, 0.24, 0.19];
 
 fn margins(ui: &mut Ui, prospect: Option<&Prospect>) {
     let dark = ui.visuals().dark_mode;
@@ -135,7 +135,7 @@ fn margins(ui: &mut Ui, prospect: Option<&Prospect>) {
         let found: Option<&(&str, ChannelMargins)> = prospect.and_then(|p| p.margins.get(i));
         let texts = match found {
             Some((name, m)) => {
-                let gain = format!("{} … {}", or_none(m.gain_down_db), or_none(m.gain_up_db));
+                let gain = format!("{}…{}", or_none(m.gain_down_db), or_none(m.gain_up_db));
                 [
                     (*name).to_owned(),
                     format!("{:.3}", m.disk),
@@ -159,17 +159,20 @@ fn applied(ui: &mut Ui, prospect: Option<&Prospect>) {
     let dark = ui.visuals().dark_mode;
     let text = match prospect {
         Some(p) => match p.least_disk() {
-            Some((_, disk)) => format!(
-                "applied: ρ {:.5}, least disk {disk:.3} (needs {})",
-                p.rho_loop, p.needed_disk
-            ),
+            Some((_, disk)) => format!("applied: ρ {:.5}, least disk {disk:.3}", p.rho_loop),
             None => format!("applied: ρ {:.5}, unstable", p.rho_loop),
         },
         None => "applied: not yet judged".to_owned(),
     };
+    let needs = prospect.map_or_else(String::new, |p| {
+        format!(
+            "The session asks for a disk margin of {} or more. ",
+            p.needed_disk
+        )
+    });
+    let needs = format!("{needs}This line is of the values that the loop uses now.");
     let mut line = Cells::new(ui, 20.0);
     let width = ui.available_width();
     let text = RichText::new(text).size(SMALL).color(theme::weak(dark));
-    cell(ui, line.next(width), text, Align::Min)
-        .on_hover_text("The same of the values that the loop uses now.");
+    cell(ui, line.next(width), text, Align::Min).on_hover_text(needs);
 }

@@ -11,8 +11,8 @@ use crate::control::closed_loop::Channel;
 use crate::control::frequency::{CutResponse, LoopResponses};
 use crate::control::lqg::LqgGains;
 use crate::control::predictive::{
-    LinearRig, PredictiveChannel, PredictiveDesign, PredictiveMargins, PredictiveSurroundings,
-    PredictiveTuning, PreparedPredictive,
+    LinearRig, PredictiveChannel, PredictiveDesign, PredictiveMargins, PredictiveRig,
+    PredictiveSurroundings, PredictiveTuning, PreparedPredictive,
 };
 use crate::control::state_space::Plant;
 use crate::model::interaction_mass::{ForceUse, MassCoupling, MassForm, WireForce};
@@ -184,6 +184,25 @@ impl PantographDesigner {
         .map_err(|e| e.to_string())
     }
 
+    /// The rig as assumed with a later reference: what stays below a cycle, and whole cycles.
+    fn later_rig(&self, extra_delay_s: f64) -> Result<(PredictiveRig, usize), String> {
+        if !(extra_delay_s >= 0.0 && extra_delay_s.is_finite()) {
+            return Err(format!(
+                "the extra delay is {extra_delay_s} s; expected 0 or more"
+            ));
+        }
+        let rig = self.config.predictive_rig(self.period_s);
+        let all = rig.reference_delay_s + extra_delay_s;
+        // Rounding must not leave a whole cycle behind.
+        let cycles = (all / self.period_s + 1e-9).floor();
+        let rest = (all - cycles * self.period_s).max(0.0);
+        let rig = PredictiveRig {
+            reference_delay_s: rest,
+            ..rig
+        };
+        Ok((rig, cycles as usize))
+    }
+
     fn prospect(
         &self,
         rho_loop: f64,
@@ -256,14 +275,14 @@ const STIFFNESS: MapAxis = MapAxis {
 };
 const DELAY: MapAxis = MapAxis {
     kind: AxisKind::ExtraDelay,
-    label: "extra delay of the reference",
-    unit: "cycles",
+    label: "extra delay, of the reference",
+    unit: "ms",
     low: 0.0,
     high: 4.0,
 };
 const DELAY_PLANE: MapPlane = MapPlane {
     id: "delay",
-    title: "extra delay against k_i",
+    title: "delay against k_i",
     x: STIFFNESS,
     y: DELAY,
 };
@@ -288,11 +307,11 @@ static LQG_PLANES: [MapPlane; 2] = [
 static PREDICTIVE_PLANES: [MapPlane; 2] = [
     MapPlane {
         id: "weights",
-        title: "weight of the distance against k_i",
+        title: "weight against k_i",
         x: STIFFNESS,
         y: MapAxis {
             kind: AxisKind::Param(param::DISTANCE_WEIGHT),
-            label: "weight of the distance",
+            label: "weight, of the distance",
             unit: "",
             low: 1e-3,
             high: 10.0,
@@ -311,14 +330,15 @@ impl Designer for PantographDesigner {
         Ok((Content::PantographLqg(Box::new(design)), prospect))
     }
 
-    fn judge(&self, params: &ParamSet, extra_delay_cycles: usize) -> Result<Prospect, String> {
+    fn judge(&self, params: &ParamSet, extra_delay_s: f64) -> Result<Prospect, String> {
+        let (rig, cycles) = self.later_rig(extra_delay_s)?;
         match Self::in_charge(params) {
             InCharge::Lqg => {
-                let later = self.lqg.later_by(extra_delay_cycles);
+                let later = self.lqg.on_rig(&rig, &self.pantograph, cycles);
                 self.judge_lqg(&later.map_err(|e| e.to_string())?, params)
             }
             InCharge::Predictive => {
-                let later = self.predictive.later_by(extra_delay_cycles);
+                let later = self.predictive.on_rig(&rig, &self.pantograph, cycles);
                 let design = self.predictive_design(params)?;
                 self.judge_predictive(&later.map_err(|e| e.to_string())?, &design)
             }
@@ -374,5 +394,83 @@ impl Designer for PantographDesigner {
             rho_loop,
             needed_disk: self.config.least_disk_margin,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::pantograph::{LumpedMass, Uplift};
+
+    fn designer() -> PantographDesigner {
+        let text = r#"(wire: String(), specimen: "none", speed_kmh: 250.0)"#;
+        let config: PantographLqgConfig = ron::from_str(text).unwrap();
+        let mass = |mass_kg, stiffness_n_per_m, damping_ns_per_m| LumpedMass {
+            mass_kg,
+            stiffness_n_per_m,
+            damping_ns_per_m,
+        };
+        let pantograph = Pantograph {
+            name: "three masses".into(),
+            masses: vec![
+                mass(6.6, 7e3, 0.0),
+                mass(5.8, 14.1e3, 0.0),
+                mass(5.8, 80.0, 70.0),
+            ],
+            uplift: Uplift {
+                static_n: 70.0,
+                per_kmh2_n: 0.00097,
+            },
+        };
+        let string = MovingString {
+            speed_kmh: 250.0,
+            ..MovingString::HIGH_SPEED_300
+        };
+        PantographDesigner::new(&config, pantograph, string, 2e-3).unwrap()
+    }
+
+    fn params(controller: InCharge) -> ParamSet {
+        let mut params = ParamSet::new(&PARAMS);
+        assert!(params.take_designed(param::CONTROLLER, controller.part()));
+        params
+    }
+
+    /// The delay margin comes from the phase at one cut, the map from the eigenvalues of a loop that really
+    /// is later: with a little less than the margin the loop is stable, with a little more it is not. Delays
+    /// of a cut reference and of the rig's are the same up to what a delay within a cycle does to the hold.
+    #[test]
+    fn the_delay_margin_is_the_delay_that_destabilises() {
+        let designer = designer();
+        for controller in [InCharge::Lqg, InCharge::Predictive] {
+            let params = params(controller);
+            let judge = |delay_s: f64| designer.judge(&params, delay_s).unwrap();
+            let (_, same) = designer.design(&params).unwrap();
+            assert_eq!(judge(0.0), same);
+            let (name, at_reference) = same.margins[0];
+            assert_eq!(name, "motor reference");
+            let margin_s = 1e-3 * at_reference.delay_ms.unwrap();
+            assert!(judge(0.9 * margin_s).rho_loop < 1.0, "{margin_s}");
+            assert!(judge(1.1 * margin_s).rho_loop > 1.0, "{margin_s}");
+            assert!(designer.judge(&params, f64::NAN).is_err());
+        }
+    }
+
+    #[test]
+    fn margins_over_frequency_are_those_of_the_prospect() {
+        let designer = designer();
+        for controller in [InCharge::Lqg, InCharge::Predictive] {
+            let params = params(controller);
+            let (_, prospect) = designer.design(&params).unwrap();
+            let found = designer.responses(&params, &[1.0, 33.8]).unwrap();
+            assert!((found.rho_loop - prospect.rho_loop).abs() < 1e-9);
+            for (cut, (name, margins)) in found.cuts.iter().zip(&prospect.margins) {
+                assert_eq!(cut.name, *name);
+                let disk = cut.margins.unwrap().disk;
+                assert!((disk / margins.disk - 1.0).abs() < 1e-6, "{name}");
+            }
+            // A motor of 33.8 Hz follows slow references, a cycle and its own lag later.
+            assert!((found.motor[0].norm() - 1.0).abs() < 0.01);
+            assert!((found.motor_model.natural_hz - 33.76).abs() < 0.01);
+        }
     }
 }

@@ -62,13 +62,20 @@ impl PreparedPredictive {
         })
     }
 
-    /// The same with a reference that comes by so many cycles later than it does here.
-    pub fn later_by(&self, cycles: usize) -> Result<Self, AssessmentError> {
-        let extra_delay_cycles = self.extra_delay_cycles + cycles;
+    /// The same on another real rig, whose reference comes by so many cycles later than that rig says.
+    pub fn on_rig(
+        &self,
+        rig: &PredictiveRig,
+        pantograph: &Pantograph,
+        extra_delay_cycles: usize,
+    ) -> Result<Self, AssessmentError> {
         check_delay(extra_delay_cycles)?;
+        rig.check().map_err(|e| e.within("rig"))?;
         Ok(Self {
+            wire: self.wire.clone(),
+            rig: LinearRig::new(rig, pantograph),
             extra_delay_cycles,
-            ..self.clone()
+            period_s: rig.period_s,
         })
     }
 
