@@ -5,6 +5,7 @@ mod curve;
 mod draw;
 mod measure;
 
+use super::tuning::{Cells, cell, within};
 use crate::theme;
 use crate::tuner::Tuner;
 use crate::tuning::changed;
@@ -88,7 +89,12 @@ impl Model {
         let frequencies = curve::frequencies(period_s);
         let work = move |(applied, asked): (ParamSet, ParamSet),
                          desk: &mut crate::worker::Desk<'_, _, _>| {
-            let judge = |params: ParamSet| (params, own.responses(&params, &frequencies));
+            let judge = |params: ParamSet| {
+                let coarse = own.responses(&params, &frequencies);
+                let fine =
+                    coarse.and_then(|coarse| own.responses(&params, &curve::with_bends(&coarse)));
+                (params, fine)
+            };
             let of_applied = judge(applied);
             let of_asked = if changed(&applied, &asked).is_empty() {
                 of_applied.clone()
@@ -273,15 +279,22 @@ impl BodePanel {
                 .labelled_by(label.id)
                 .on_hover_text("Where the loop is cut open.")
         };
+        let mut line = |ui: &mut Ui, add: &mut dyn FnMut(&mut Self, &mut Ui)| {
+            let mut cells = Cells::new(ui, 30.0);
+            let width = cells.rest();
+            within(ui, cells.next(width), |ui| add(self, ui));
+        };
         if is_wide {
-            ui.horizontal(|ui| {
-                views(self, ui);
+            line(ui, &mut |panel, ui| {
+                views(panel, ui);
                 ui.separator();
-                further(self, ui);
+                further(panel, ui);
             });
         } else {
-            ui.horizontal(|ui| views(self, ui));
-            ui.horizontal(|ui| further(self, ui));
+            line(ui, &mut |panel, ui| views(panel, ui));
+            line(ui, &mut |panel, ui| {
+                further(panel, ui);
+            });
         }
     }
 
@@ -456,10 +469,10 @@ fn two_lines(ui: &mut Ui, first: &str, second: &str) {
         (first, ui.visuals().text_color()),
         (second, theme::weak(dark)),
     ] {
-        let mut cells = super::tuning::Cells::new(ui, 19.0);
-        let width = ui.available_width();
+        let mut cells = Cells::new(ui, 19.0);
+        let width = cells.rest();
         let rich = RichText::new(text).size(13.0).color(color);
-        super::tuning::cell(ui, cells.next(width), rich, Align::Min).on_hover_text(text);
+        cell(ui, cells.next(width), rich, Align::Min).on_hover_text(text);
     }
 }
 

@@ -167,7 +167,8 @@ impl StabilityMapPanel {
     }
 
     fn choices(&mut self, ui: &mut Ui, planes: &[MapPlane], plane: &MapPlane) {
-        ui.horizontal_wrapped(|ui| {
+        let is_wide = ui.available_width() >= 480.0;
+        let sides = |panel: &mut Self, ui: &mut Ui| {
             ui.spacing_mut().button_padding.x = 8.0;
             for other in planes {
                 if ui
@@ -175,12 +176,12 @@ impl StabilityMapPanel {
                     .on_hover_text("Which two quantities the map has as its sides.")
                     .clicked()
                 {
-                    self.plane = other.id.to_owned();
+                    panel.plane = other.id.to_owned();
                 }
             }
-            if ui.available_width() < 200.0 {
-                ui.end_row();
-            }
+        };
+        let colours = |panel: &mut Self, ui: &mut Ui| {
+            ui.spacing_mut().button_padding.x = 8.0;
             for (colouring, text, hint) in [
                 (
                     Colouring::Margin,
@@ -194,10 +195,20 @@ impl StabilityMapPanel {
                      dies away.",
                 ),
             ] {
-                ui.selectable_value(&mut self.colouring, colouring, text)
+                ui.selectable_value(&mut panel.colouring, colouring, text)
                     .on_hover_text(hint);
             }
-        });
+        };
+        if is_wide {
+            ui.horizontal(|ui| {
+                sides(self, ui);
+                ui.separator();
+                colours(self, ui);
+            });
+        } else {
+            ui.horizontal(|ui| sides(self, ui));
+            ui.horizontal(|ui| colours(self, ui));
+        }
     }
 }
 

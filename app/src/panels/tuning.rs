@@ -550,13 +550,13 @@ impl Cells {
         rect
     }
 
-    fn rest(&self) -> f32 {
+    pub(super) fn rest(&self) -> f32 {
         self.at.width()
     }
 }
 
 /// Draws something in a cell.
-fn within<R>(ui: &mut Ui, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+pub(super) fn within<R>(ui: &mut Ui, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
     let builder = UiBuilder::new()
         .max_rect(rect)
         .layout(Layout::left_to_right(Align::Center));

@@ -16,6 +16,33 @@ pub fn frequencies(period_s: f64) -> Vec<f64> {
         .collect()
 }
 
+/// Where a ratio is smaller than this its curve around −1 is looked at.
+const NEAR: f64 = 6.0;
+/// How far apart points may be there.
+const CHORD: f64 = 0.08;
+/// Most points between two points.
+const MOST_BETWEEN: usize = 16;
+
+/// The frequencies of responses, and more of them where a ratio moves far from one to the next: at
+/// resonances that hardly anything damps.
+pub fn with_bends(responses: &Responses) -> Vec<f64> {
+    let frequencies = &responses.frequencies_hz;
+    let mut all = Vec::with_capacity(2 * frequencies.len());
+    for (i, pair) in frequencies.windows(2).enumerate() {
+        let chord = responses.cuts.iter().filter_map(|cut| {
+            let (a, b) = (cut.ratio.get(i)?, cut.ratio.get(i + 1)?);
+            (a.norm().min(b.norm()) < NEAR).then(|| (a - b).norm())
+        });
+        let longest = chord.fold(0.0, f64::max);
+        let pieces = (longest / CHORD).ceil().clamp(1.0, MOST_BETWEEN as f64) as usize;
+        let ratio = pair[1] / pair[0];
+        let between = (0..pieces).map(|k| pair[0] * ratio.powf(k as f64 / pieces as f64));
+        all.extend(between);
+    }
+    all.extend(frequencies.last());
+    all
+}
+
 /// One point of a curve.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
@@ -169,6 +196,33 @@ mod tests {
         let there = curve.at(100.0).unwrap();
         assert!((there.degrees + 360.0).abs() < 0.1, "{there:?}");
         assert_eq!((curve.at(0.4), curve.at(251.0)), (None, None));
+    }
+
+    #[test]
+    fn sharp_bends_get_more_points() {
+        let (designer, params) = crate::tuner::sample::designer();
+        let longest = |responses: &Responses| {
+            let mut longest: f64 = 0.0;
+            for cut in &responses.cuts {
+                for pair in cut.ratio.windows(2) {
+                    if pair[0].norm().min(pair[1].norm()) < NEAR {
+                        longest = longest.max((pair[0] - pair[1]).norm());
+                    }
+                }
+            }
+            longest
+        };
+        let coarse = designer.responses(&params, &frequencies(2e-3)).unwrap();
+        let all = with_bends(&coarse);
+        assert!(
+            all.is_sorted() && all.len() > POINTS && all.len() < 8 * POINTS,
+            "{}",
+            all.len()
+        );
+        assert!(coarse.frequencies_hz.iter().all(|f| all.contains(f)));
+        let fine = designer.responses(&params, &all).unwrap();
+        let (before, after) = (longest(&coarse), longest(&fine));
+        assert!(after < 0.5 * before, "{before} {after}");
     }
 
     #[test]

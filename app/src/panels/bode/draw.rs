@@ -141,7 +141,7 @@ fn half(
     let dark = ui.visuals().dark_mode;
     let number = |p: &Point| if is_phase { p.degrees } else { p.db };
     let place = |p: &Point| [p.hz.log10(), number(p)];
-    let (low, high, step) = ends(lines, measured, is_phase);
+    let (low, high, step) = ends(lines, measured, is_phase, height);
     let (from, to) = hertz_ends(lines, measured);
     let unit = if is_phase { "°" } else { " dB" };
     let plot = Plot::new((id, is_phase))
@@ -307,6 +307,7 @@ fn ends(
     lines: &[NamedLine<'_>],
     measured: Option<&Measured<'_>>,
     is_phase: bool,
+    height: f32,
 ) -> (f64, f64, f64) {
     let number = |p: &Point| if is_phase { p.degrees } else { p.db };
     let mut range = lines
@@ -324,7 +325,9 @@ fn ends(
     };
     // Nulls go down for ever; what is below −100 dB is nothing.
     let low = if is_phase { low } else { low.max(-100.0) };
-    let step = if (high - low) / step > 10.0 {
+    // A label every 22 points at most.
+    let most_steps = f64::from(height / 22.0) - 1.0;
+    let step = if (high.max(most) - low.min(least)) / step > most_steps {
         2.0 * step
     } else {
         step

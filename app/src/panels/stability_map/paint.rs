@@ -10,7 +10,7 @@ use eframe::egui::{
 use rt_core::bench::map::MapAxis;
 
 /// Room beneath the map for legend and text.
-pub(super) const BELOW: f32 = 96.0;
+pub(super) const BELOW: f32 = 120.0;
 /// Room for numbers left of the map and below it, whatever they are.
 const LEFT: f32 = 58.0;
 const BOTTOM: f32 = 42.0;
@@ -221,13 +221,19 @@ impl Scale {
     /// Labels from the good end (0) to the bad one (1).
     fn labels(&self) -> Vec<(f32, String)> {
         match self.colouring {
-            Colouring::Margin => (0..=4)
-                .map(|i| {
-                    let share = i as f32 / 4.0;
-                    let value = self.good * f64::from(1.0 - share);
-                    (share, significant(value, 2))
-                })
-                .collect(),
+            Colouring::Margin => {
+                // Five parts of 1 and 5, four of 2, so that all labels are short.
+                let parts = if significant(self.good, 1).contains('2') {
+                    4
+                } else {
+                    5
+                };
+                let label = |i: i32| {
+                    let share = f64::from(i) / f64::from(parts);
+                    (share as f32, significant(self.good * (1.0 - share), 2))
+                };
+                (0..=parts).map(label).collect()
+            }
             Colouring::Radius => [0.0, 0.5, 1.0]
                 .into_iter()
                 .map(|share: f32| {

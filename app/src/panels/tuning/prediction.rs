@@ -103,7 +103,7 @@ fn strip(ui: &mut Ui, tuner: &Tuner) {
 }
 
 /// Widths of the table's columns as shares.
-const SHARES: [f32; 4] = [0.43, 0.14, 0.24, 0.19];
+const SHARES: [f32; 4] = [0.40, 0.14, 0.25, 0.21];
 
 fn margins(ui: &mut Ui, prospect: Option<&Prospect>) {
     let dark = ui.visuals().dark_mode;
