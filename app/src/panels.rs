@@ -1,6 +1,7 @@
 //! The panels of the window: each reads a view of the run and pushes commands.
 
 pub mod channels;
+pub mod bode;
 pub mod events;
 pub mod footer;
 pub mod histogram;
@@ -11,6 +12,7 @@ pub mod plots;
 pub mod recordings;
 pub mod spectra;
 pub mod spectrogram;
+pub mod stability_map;
 pub mod status;
 pub mod timing;
 pub mod transfer;

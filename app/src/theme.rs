@@ -105,6 +105,28 @@ pub fn weak_text(dark: bool) -> Color32 {
     Color32::from_gray(if dark { 165 } else { 90 })
 }
 
+/// A diamond: what is asked for and not yet applied.
+pub fn paint_diamond(painter: &Painter, center: Pos2, radius: f32, color: Color32) {
+    let at = |x: f32, y: f32| center + radius * egui::vec2(x, y);
+    let points = vec![at(0.0, -1.0), at(1.0, 0.0), at(0.0, 1.0), at(-1.0, 0.0)];
+    painter.add(Shape::convex_polygon(points, color, Stroke::NONE));
+}
+
+/// Colour of a share of a scale, from 0 (dark blue) to 1 (yellow): ordered by brightness, so that it can be
+/// read without telling hues apart (cividis).
+pub fn heat(share: f32) -> Color32 {
+    const STOPS: [Color32; 5] = [
+        Color32::from_rgb(0, 32, 77),
+        Color32::from_rgb(65, 77, 107),
+        Color32::from_rgb(124, 123, 120),
+        Color32::from_rgb(188, 175, 111),
+        Color32::from_rgb(255, 234, 70),
+    ];
+    let place = share.clamp(0.0, 1.0) * (STOPS.len() - 1) as f32;
+    let below = (place as usize).min(STOPS.len() - 2);
+    STOPS[below].lerp_to_gamma(STOPS[below + 1], place - below as f32)
+}
+
 /// Colour of warnings as text.
 pub fn warning(dark: bool) -> Color32 {
     if dark {

@@ -54,6 +54,24 @@ pub fn grouped(count: u64) -> String {
     text
 }
 
+/// A value with so many significant digits, without zeros at its end: for numbers whose ranges span decades.
+pub fn significant(value: f64, digits: usize) -> String {
+    if !value.is_finite() {
+        return "–".into();
+    }
+    if value == 0.0 {
+        return "0".into();
+    }
+    let before_point = value.abs().log10().floor() as i32 + 1;
+    let decimals = (digits as i32 - before_point).max(0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') {
+        let short = text.trim_end_matches('0').trim_end_matches('.');
+        return short.to_owned();
+    }
+    text
+}
+
 /// An amount of data.
 pub fn bytes(count: u64) -> String {
     match count as f64 {
@@ -87,6 +105,22 @@ mod tests {
         assert_eq!((grouped(0), grouped(999)), ("0".into(), "999".into()));
         assert_eq!(bytes(81_500_000_000), "81.5 GB");
         assert_eq!((bytes(2_000), clock(125.7)), ("2 kB".into(), "2:05".into()));
+    }
+
+    #[test]
+    fn decades_apart_numbers_have_the_same_precision() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1e-3, "0.001"),
+            (0.012345, "0.01235"),
+            (49.999, "50"),
+            (123.45, "123.5"),
+            (-5.0, "-5"),
+            (1e6, "1000000"),
+            (f64::NAN, "–"),
+        ] {
+            assert_eq!(significant(value, 4), text);
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use crate::command::UiCommand;
 use crate::data::Data;
-use crate::panels::tuning::Wish;
+use crate::tuner::TuningAsk;
 use std::path::PathBuf;
 
 /// What a panel sees in one frame of the window.
@@ -31,8 +31,8 @@ pub enum Ask {
         /// The value in SI units.
         value: f64,
     },
-    /// Something about the gains.
-    Tune(Wish),
+    /// Something about parameters that need a design.
+    Tune(TuningAsk),
     /// A marker with text at the present moment.
     Mark(String),
     /// Hold or move the play head or the paused picture to a time, in s.

@@ -1,5 +1,6 @@
 //! What a bench is: a model and controller stepped once a cycle. One file a bench below this module.
 
+pub mod map;
 pub mod pantograph_lqg;
 pub mod profile;
 mod registry;
@@ -11,6 +12,8 @@ use crate::control::assessment::{ChannelMargins, Verdict};
 use crate::control::predictive::FallBack;
 use crate::guard::LimitSpec;
 use crate::param::{ParamSet, ParamSpec};
+use map::MapPlane;
+use nalgebra::Complex;
 
 /// A bench's declaration: everything that the window, the recorder and the command line know of it.
 #[derive(Debug)]
@@ -141,10 +144,61 @@ impl Prospect {
     }
 }
 
-/// Turns parameter values into an update, in a thread that may allocate and take its time.
-pub trait Designer: Send {
+/// The motor as the controllers assume it: second order by the reference, and later.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MotorModel {
+    /// Natural frequency in Hz.
+    pub natural_hz: f64,
+    /// Damping ratio.
+    pub damping_ratio: f64,
+    /// From the reference in a frame to its arrival at the motor, in s: the cycle until it is sent, and
+    /// what the rig adds.
+    pub delay_s: f64,
+}
+
+/// The loop cut at one channel, over frequency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CutLoop {
+    /// The channel.
+    pub name: &'static str,
+    /// −L at each frequency; −1 is the point that destabilises.
+    pub ratio: Vec<Complex<f64>>,
+    /// Margins there; `None` if the closed loop is unstable.
+    pub margins: Option<ChannelMargins>,
+}
+
+/// What the model says of motor and loop over frequency.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Responses {
+    /// In Hz.
+    pub frequencies_hz: Vec<f64>,
+    /// The motor's parameters.
+    pub motor_model: MotorModel,
+    /// Motor position by reference, both as they stand in the frames.
+    pub motor: Vec<Complex<f64>>,
+    /// The loop of the controller in charge at each of its channels.
+    pub cuts: Vec<CutLoop>,
+    /// Spectral radius of the closed loop.
+    pub rho_loop: f64,
+    /// Smallest disk margin with which a tuning is accepted.
+    pub needed_disk: f64,
+}
+
+/// Turns parameter values into an update, and says what they would do, in threads that may allocate and
+/// take their time.
+pub trait Designer: Send + Sync {
     /// Designs and judges. An error says in words why there is no design for these values.
     fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String>;
+
+    /// Judges alone, on a rig whose reference comes by so many seconds later than is assumed.
+    fn judge(&self, params: &ParamSet, extra_delay_s: f64) -> Result<Prospect, String>;
+
+    /// Planes in which a map of stability says most about the controller that these parameters put in
+    /// charge, the most useful first.
+    fn planes(&self, params: &ParamSet) -> &'static [MapPlane];
+
+    /// Motor and loop at frequencies in Hz.
+    fn responses(&self, params: &ParamSet, frequencies_hz: &[f64]) -> Result<Responses, String>;
 }
 
 /// A bench. All that allocates happens when it is built; `reset` and `step` never allocate, lock,

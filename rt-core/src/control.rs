@@ -6,6 +6,7 @@
 
 pub mod assessment;
 pub mod closed_loop;
+pub mod frequency;
 pub mod kalman;
 pub mod lqg;
 pub mod lqr;

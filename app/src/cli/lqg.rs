@@ -1,5 +1,7 @@
 //! `pantobench lqg`: gains, stability and margins of the LQG loop before anything moves.
 
+mod judged;
+
 use super::{Failure, text};
 use crate::home;
 use drivers::rig_file::{RigFile, simulated_pantograph};
@@ -47,7 +49,20 @@ enum LqgCommand {
         /// Points along each side (2 to 101).
         #[arg(long, default_value_t = 25, value_name = "N")]
         points: usize,
+        /// Map the controller in charge of a session, as the window does, with margins; the options for a
+        /// tuning are then those of --set.
+        #[arg(long, value_name = "F")]
+        session: Option<PathBuf>,
+        /// With --session: a parameter other than the session's, as NAME=VALUE; may be repeated.
+        #[arg(long, value_name = "NAME=VALUE", requires = "session", value_parser = judged::setting)]
+        set: Vec<(String, f64)>,
     },
+    /// Motor and loop of a session over frequency, with the margins at every cut channel.
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example: pantobench lqg bode --session sessions/dsa380-300.ron --set q=20 --freq 1,10,33.8"
+    )]
+    Bode(judged::Bode),
 }
 
 #[derive(clap::Args)]
@@ -115,7 +130,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             }
             Ok(())
         }
-        LqgCommand::Map { design, points } => map(design, *points),
+        LqgCommand::Map {
+            design,
+            points,
+            session: Some(session),
+            set,
+        } => {
+            check_points(*points)?;
+            judged::map(session, set, *points, design.json)
+        }
+        LqgCommand::Map { design, points, .. } => {
+            check_points(*points)?;
+            map(design, *points)
+        }
+        LqgCommand::Bode(bode) => bode.run(),
     }
 }
 
@@ -249,10 +277,10 @@ fn to_json(a: &Assessment) -> Value {
             .collect::<Vec<_>>()
     };
     let margins = channels(a).map(|all| {
-        let of = |m: &ChannelMargins| {
-            json!({ "disk": m.disk, "gain_up_db": m.gain_up_db, "gain_down_db": m.gain_down_db, "delay_ms": m.delay_ms })
-        };
-        all.iter().map(|(name, m)| ((*name).to_owned(), of(m))).collect::<serde_json::Map<_, _>>()
+        let of = |m: &ChannelMargins| json!(m);
+        all.iter()
+            .map(|(name, m)| ((*name).to_owned(), of(m)))
+            .collect::<serde_json::Map<_, _>>()
     });
     json!({
         "A": rows(a.plant.a.nrows(), &|i, j| a.plant.a[(i, j)], a.plant.a.ncols()),
@@ -332,12 +360,16 @@ fn print_margins(all: &[(&'static str, &ChannelMargins)]) {
 /// A disk margin below this leaves little room for what the model does not know.
 const RECOMMENDED_DISK: f64 = 0.02;
 
-fn map(design: &Design, points: usize) -> Result<(), Failure> {
+fn check_points(points: usize) -> Result<(), Failure> {
     if !(2..=101).contains(&points) {
         return Err(Failure::Input(format!(
             "--points {points} is refused: it must lie within 2 to 101"
         )));
     }
+    Ok(())
+}
+
+fn map(design: &Design, points: usize) -> Result<(), Failure> {
     let prepared = design.prepare()?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let q_over_r = logarithmic_grid(0.05, 500.0, points).map_err(Failure::input)?;

@@ -1,421 +1,582 @@
 //! Parameters that need gains: what is asked for, what is applied, and what the model says of it before it
 //! is applied.
 
+mod prediction;
+
 use crate::theme;
-use crate::tuning::{Proposal, changed};
-use crate::tuning_history::{Presets, Tuning, TuningHistory, put, tuning_of};
-use crate::units::{fixed_width, shown};
+use crate::tuner::{Tuner, TuningAsk};
+use crate::units::{shown, significant};
+use crate::view::{Ask, View};
 use eframe::egui::{
-    self, Button, Color32, ComboBox, DragValue, Grid, RichText, ScrollArea, Slider, SliderClamping,
-    TextEdit, Ui,
+    Align, Button, Checkbox, Color32, ComboBox, DragValue, Key, Label, Layout, Rect, Response,
+    RichText, ScrollArea, Slider, SliderClamping, TextEdit, Ui, UiBuilder, Vec2, pos2, vec2,
 };
-use rt_core::bench::{NamedVerdict, Prospect};
-use rt_core::control::assessment::Verdict;
-use rt_core::guard::State;
-use rt_core::param::{Applies, ParamSet, ParamSpec, Scale};
+use rt_core::param::{Applies, ParamSpec};
+use serde::{Deserialize, Serialize};
 
-/// What the panel asks of the window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wish {
-    /// Say what the parameters asked for would do.
-    Judge,
-    /// Apply the proposal, against the verdict if `insist`.
-    Apply {
-        /// Whether a person insists.
-        insist: bool,
-    },
-}
+/// From this width on parameters stand beside the prediction, each on one line.
+const WIDE: f32 = 700.0;
+/// Width of prediction and buttons beside the parameters.
+const ASIDE: f32 = 340.0;
+/// From this height on prediction and buttons stay while the parameters scroll.
+const TALL: f32 = 520.0;
+/// Height of one line of controls.
+const LINE: f32 = 28.0;
+const GAP: f32 = 6.0;
+/// Room for the sign of a value that is not applied.
+const SIGN: f32 = 16.0;
 
-/// What the panel keeps between frames.
+/// What the panel keeps.
+#[derive(Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct TuningPanel {
-    asked: ParamSet,
-    applied: ParamSet,
-    proposal: Option<Proposal>,
-    history: TuningHistory,
-    presets: Result<Presets, String>,
     preset_name: String,
-    insists: bool,
-    /// Apply as soon as the proposal is there: undo, redo, A/B.
-    apply_when_judged: bool,
-    message: Option<String>,
+    /// The changes that a person insists on; others need insisting anew.
+    #[serde(skip)]
+    insists_on: Option<Vec<(usize, f64)>>,
 }
 
 impl TuningPanel {
-    /// At the parameters of the start.
-    pub fn new(start: ParamSet, presets: Result<Presets, String>) -> Self {
-        Self {
-            asked: start,
-            applied: start,
-            proposal: None,
-            history: TuningHistory::new(tuning_of(&start)),
-            message: presets.as_ref().err().cloned(),
-            presets,
-            preset_name: String::new(),
-            insists: false,
-            apply_when_judged: false,
-        }
-    }
-
-    /// The parameters that were asked for last.
-    pub fn asked(&self) -> &ParamSet {
-        &self.asked
-    }
-
-    /// The parameters that the loop has confirmed.
-    pub fn applied(&self) -> &ParamSet {
-        &self.applied
-    }
-
-    /// What was designed last.
-    pub fn proposal(&self) -> Option<&Proposal> {
-        self.proposal.as_ref()
-    }
-
-    /// Takes an answer of the designing thread.
-    pub fn take(&mut self, proposal: Proposal) {
-        self.proposal = Some(proposal);
-    }
-
-    /// Shows a message below the buttons.
-    pub fn tell(&mut self, message: Option<String>) {
-        self.message = message;
-    }
-
-    /// Follows what the loop has confirmed; controls that were not touched follow too.
-    pub fn follow(&mut self, confirmed: &[f64]) -> bool {
-        let before = self.applied;
-        for (i, spec) in before.specs().iter().enumerate() {
-            let value = confirmed.get(i).copied().unwrap_or(before.get(i));
-            if spec.applies == Applies::ByDesign && value != before.get(i) {
-                self.applied.take_designed(i, value);
-                if self.asked.get(i) == before.get(i) {
-                    self.asked.take_designed(i, value);
-                }
-            }
-        }
-        let is_new = !changed(&before, &self.applied).is_empty();
-        if is_new {
-            self.history.note(tuning_of(&self.applied));
-            self.insists = false;
-        }
-        is_new
-    }
-
-    /// Draws the panel.
-    pub fn show(&mut self, ui: &mut Ui) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        ui.heading("Tuning");
-        self.prediction(ui);
-        self.buttons(ui, &mut wishes);
-        ui.separator();
-        ScrollArea::vertical().auto_shrink(false).show(ui, |ui| {
-            let before = self.asked;
-            for (i, spec) in before.specs().iter().enumerate() {
-                if spec.applies == Applies::ByDesign {
-                    self.control(ui, i, spec);
-                }
-            }
-            if !changed(&before, &self.asked).is_empty() {
-                self.insists = false;
-                wishes.push(Wish::Judge);
-            }
-        });
-        wishes
-    }
-
-    /// Undo, redo and A/B are applied as soon as they are judged, whether the panel is on the screen or not.
-    pub fn apply_if_waiting(&mut self) -> Option<Wish> {
-        let is_due = self.apply_when_judged && self.is_judged();
-        self.apply_when_judged &= !is_due;
-        is_due.then_some(Wish::Apply { insist: false })
-    }
-
-    /// Asks for the tuning before the last change.
-    pub fn undo(&mut self) -> Vec<Wish> {
-        let before = self.history.before().cloned();
-        self.ask_for(before)
-    }
-
-    /// Asks for what was undone.
-    pub fn redo(&mut self) -> Vec<Wish> {
-        let after = self.history.after().cloned();
-        self.ask_for(after)
-    }
-
-    fn ask_for(&mut self, tuning: Option<Tuning>) -> Vec<Wish> {
-        let mut wishes = Vec::new();
-        if let Some(tuning) = tuning {
-            self.use_tuning(&tuning, &mut wishes);
-        }
-        wishes
-    }
-
-    /// Whether the newest proposal is for what is asked.
-    fn is_judged(&self) -> bool {
-        self.proposal
-            .as_ref()
-            .is_some_and(|p| changed(&p.params, &self.asked).is_empty())
-    }
-
-    fn is_changed(&self) -> bool {
-        !changed(&self.applied, &self.asked).is_empty()
-    }
-
-    fn control(&mut self, ui: &mut Ui, index: usize, spec: &ParamSpec) {
-        ui.add_space(4.0);
-        ui.label(RichText::new(spec.label).size(14.0).strong())
-            .on_hover_text(spec.help);
-        let applied = self.applied.get(index);
-        let mut value = self.asked.get(index);
-        if !spec.choices.is_empty() {
-            let name = |v: f64| spec.choices.get(v as usize).copied().unwrap_or("?");
-            ui.horizontal(|ui| {
-                for (i, choice) in spec.choices.iter().enumerate() {
-                    ui.selectable_value(&mut value, i as f64, *choice)
-                        .on_hover_text(spec.help);
-                }
-                ui.label(RichText::new(format!("applied {}", name(applied))).size(13.0));
-            });
-        } else {
-            let unit = shown(spec.unit);
-            let mut on_screen = value * unit.factor;
-            ui.horizontal(|ui| {
-                let range = spec.min * unit.factor..=spec.max * unit.factor;
-                let slider = Slider::new(&mut on_screen, range)
-                    .logarithmic(spec.scale == Scale::Logarithmic)
-                    .clamping(SliderClamping::Always)
-                    .show_value(false);
-                ui.spacing_mut().slider_width = 90.0;
-                let slid = ui.add(slider).on_hover_text(spec.help).changed();
-                let number = DragValue::new(&mut on_screen)
-                    .max_decimals(4)
-                    .speed(0.01 * value.abs() * unit.factor)
-                    .suffix(format!(" {}", unit.unit));
-                let typed = ui.add_sized([100.0, 24.0], number).changed();
-                if slid || typed {
-                    let wanted = on_screen / unit.factor;
-                    match spec.check(wanted) {
-                        Ok(accepted) => value = accepted,
-                        Err(refused) => self.message = Some(refused.to_string()),
-                    }
-                }
-                let in_force = format!("applied {}", fixed_width(applied * unit.factor).trim());
-                ui.label(RichText::new(in_force).monospace().size(13.0))
-                    .on_hover_text("The value that the loop has confirmed.");
-            });
-        }
-        if value != self.asked.get(index) {
-            self.asked.take_designed(index, value);
-        }
-    }
-
-    fn prediction(&self, ui: &mut Ui) {
-        let dark = ui.visuals().dark_mode;
-        let title = if self.is_changed() {
-            "Predicted for the values below, not yet applied"
-        } else {
-            "Predicted for the applied values"
+    /// Draws the panel. `tuner` is `None` for benches without gains and for recordings.
+    pub fn show(
+        &mut self,
+        ui: &mut Ui,
+        view: &View<'_>,
+        tuner: Option<&Tuner>,
+        asks: &mut Vec<Ask>,
+    ) {
+        let Some(tuner) = tuner else {
+            nothing_to_tune(ui, view.is_replay);
+            return;
         };
-        ui.label(RichText::new(title).size(13.0));
-        match self.proposal.as_ref().map(|p| &p.designed) {
-            _ if !self.is_judged() => {
-                ui.label("computing …");
-            }
-            Some(Ok((_, prospect))) => {
-                // Shapes as in the bar: full circle good, triangle careful, square stop.
-                let (color, shape, words) = match prospect.verdict() {
-                    Verdict::Stable => (theme::good(dark), State::Ready, "stable"),
-                    Verdict::TooLittleMargin { .. } => {
-                        (theme::warning(dark), State::Armed, "too little margin")
-                    }
-                    Verdict::Unstable { .. } => (danger_text(dark), State::Tripped, "unstable"),
-                };
-                ui.horizontal(|ui| {
-                    let size = egui::vec2(16.0, 16.0);
-                    let (rect, _) = ui.allocate_exact_size(size, egui::Sense::hover());
-                    theme::paint_state_shape(ui.painter(), shape, rect.center(), 6.0, color);
-                    let text = format!("{words}   ρ = {:.5}", prospect.rho_loop);
-                    ui.label(RichText::new(text).color(color).strong()).on_hover_text(
-                        "ρ: largest growth per cycle of any disturbance in the model of the whole loop; \
-                         below 1 it dies away.",
-                    );
+        let mut tune = Vec::new();
+        let full = ui.available_rect_before_wrap();
+        if full.width() >= WIDE {
+            let middle = full.right() - ASIDE;
+            let left = Rect::from_min_max(full.min, pos2(middle - 3.0 * GAP, full.bottom()));
+            let right = Rect::from_min_max(pos2(middle, full.top()), full.max);
+            let mut ui_left = ui.new_child(UiBuilder::new().max_rect(left).id_salt("parameters"));
+            ScrollArea::vertical()
+                .id_salt("parameters")
+                .auto_shrink(false)
+                .show(&mut ui_left, |ui| parameters(ui, tuner, true, &mut tune));
+            let mut ui_right = ui.new_child(UiBuilder::new().max_rect(right).id_salt("aside"));
+            ScrollArea::vertical()
+                .id_salt("aside")
+                .auto_shrink(false)
+                .show(&mut ui_right, |ui| {
+                    self.decision(ui, tuner, &mut tune);
+                    self.memory(ui, tuner, &mut tune);
                 });
-                margins(ui, prospect);
+            ui.advance_cursor_after_rect(full);
+        } else {
+            let is_tall = full.height() >= TALL;
+            if is_tall {
+                self.decision(ui, tuner, &mut tune);
             }
-            Some(Err(problem)) => {
-                ui.colored_label(danger_text(dark), problem);
+            ScrollArea::vertical()
+                .id_salt("all")
+                .auto_shrink(false)
+                .show(ui, |ui| {
+                    if !is_tall {
+                        self.decision(ui, tuner, &mut tune);
+                    }
+                    parameters(ui, tuner, false, &mut tune);
+                    self.memory(ui, tuner, &mut tune);
+                });
+        }
+        asks.extend(tune.into_iter().map(Ask::Tune));
+    }
+
+    /// Prediction, and what can be done about it.
+    fn decision(&mut self, ui: &mut Ui, tuner: &Tuner, asks: &mut Vec<TuningAsk>) {
+        prediction::show(ui, tuner);
+        let changes = tuner.changes();
+        let is_changed = !changes.is_empty();
+        let mut cells = Cells::new(ui, LINE);
+        let quarter = (cells.width - 3.0 * GAP) / 4.0;
+        let mut button = |ui: &mut Ui, text: &str, enabled: bool, hint: &str, ask: TuningAsk| {
+            let rect = cells.next(quarter);
+            let clicked = within(ui, rect, |ui| {
+                ui.add_enabled_ui(enabled, |ui| ui.add_sized(rect.size(), narrow(text)))
+                    .inner
+            })
+            .on_hover_text(hint)
+            .on_disabled_hover_text(hint)
+            .clicked();
+            if clicked {
+                asks.push(ask);
             }
-            None => {}
+        };
+        button(
+            ui,
+            "Apply",
+            tuner.can_apply(),
+            "Send the new gains; they take effect at a border of a cycle, without a jump. Key: Enter \
+             while a slider has the focus.",
+            TuningAsk::Apply { insist: false },
+        );
+        button(
+            ui,
+            "Revert",
+            is_changed,
+            "Back to the applied values.",
+            TuningAsk::Revert,
+        );
+        button(
+            ui,
+            "Undo",
+            tuner.history().before().is_some(),
+            "Apply the tuning before the last change.",
+            TuningAsk::Undo,
+        );
+        button(
+            ui,
+            "Redo",
+            tuner.history().after().is_some(),
+            "Apply what was undone.",
+            TuningAsk::Redo,
+        );
+        self.insisting(ui, tuner, &changes, asks);
+        message(ui, tuner.message());
+    }
+
+    /// Always there, so that nothing moves when it is needed.
+    fn insisting(
+        &mut self,
+        ui: &mut Ui,
+        tuner: &Tuner,
+        changes: &[(usize, f64)],
+        asks: &mut Vec<TuningAsk>,
+    ) {
+        let is_needed = tuner.needs_insisting();
+        let mut insists = is_needed && self.insists_on.as_deref() == Some(changes);
+        let mut cells = Cells::new(ui, LINE);
+        let half = (cells.width - GAP) / 2.0;
+        let hint = "Only needed where the model says too little margin or unstable. With this the gains \
+                    can be applied all the same; that is recorded.";
+        let tick = within(ui, cells.next(half), |ui| {
+            ui.add_enabled(is_needed, Checkbox::new(&mut insists, "I insist"))
+        });
+        if tick
+            .on_hover_text(hint)
+            .on_disabled_hover_text(hint)
+            .changed()
+        {
+            self.insists_on = insists.then(|| changes.to_vec());
+        }
+        let rect = cells.next(half);
+        let anyway = within(ui, rect, |ui| {
+            let button = if insists {
+                let text = RichText::new("Apply anyway").color(Color32::WHITE);
+                Button::new(text).fill(theme::DANGER)
+            } else {
+                Button::new("Apply anyway")
+            };
+            ui.add_enabled_ui(insists, |ui| ui.add_sized(rect.size(), button))
+                .inner
+        });
+        if anyway
+            .on_hover_text(hint)
+            .on_disabled_hover_text(hint)
+            .clicked()
+        {
+            asks.push(TuningAsk::Apply { insist: true });
+            self.insists_on = None;
         }
     }
 
-    fn buttons(&mut self, ui: &mut Ui, wishes: &mut Vec<Wish>) {
-        let verdict = self.proposal.as_ref().and_then(Proposal::prospect);
-        let verdict: Option<NamedVerdict> = verdict.map(Prospect::verdict);
-        let can_apply = self.is_changed() && self.is_judged();
-        let is_sound = verdict == Some(Verdict::Stable);
-        ui.horizontal(|ui| {
-            let apply = ui.add_enabled(can_apply && is_sound, Button::new("Apply"));
-            let hint =
-                "Send the new gains; they take effect at a border of a cycle, without a jump.";
-            if apply
+    /// A/B and presets.
+    fn memory(&mut self, ui: &mut Ui, tuner: &Tuner, asks: &mut Vec<TuningAsk>) {
+        ui.separator();
+        let mut cells = Cells::new(ui, LINE);
+        let half = (cells.width - GAP) / 2.0;
+        let rect = cells.next(half);
+        let keep = within(ui, rect, |ui| {
+            ui.add_sized(rect.size(), narrow("Keep as B"))
+        });
+        if keep
+            .on_hover_text("Keep the applied tuning as side B of a comparison.")
+            .clicked()
+        {
+            asks.push(TuningAsk::KeepAsB);
+        }
+        let rect = cells.next(half);
+        let can_switch = !tuner.history().sides_are_equal();
+        let switch = within(ui, rect, |ui| {
+            ui.add_enabled_ui(can_switch, |ui| {
+                ui.add_sized(rect.size(), narrow("Switch A / B"))
+            })
+            .inner
+        });
+        let hint = "Apply the other side; this one becomes B.";
+        if switch
+            .on_hover_text(hint)
+            .on_disabled_hover_text("Both sides are the same; keep one as B and change something.")
+            .clicked()
+        {
+            asks.push(TuningAsk::SwitchSides);
+        }
+        match tuner.presets() {
+            Ok(presets) => {
+                let names: Vec<&str> = presets.names().collect();
+                self.presets(ui, &names, asks);
+            }
+            Err(problem) => {
+                ui.label(RichText::new(problem).size(13.0).color(warning(ui)));
+            }
+        }
+    }
+
+    fn presets(&mut self, ui: &mut Ui, names: &[&str], asks: &mut Vec<TuningAsk>) {
+        let mut cells = Cells::new(ui, LINE);
+        let width = cells.width;
+        within(ui, cells.next(width), |ui| {
+            let label = ui.label("Preset");
+            let open = ComboBox::from_id_salt("presets")
+                .selected_text(if names.is_empty() {
+                    "none yet"
+                } else {
+                    "propose one …"
+                })
+                .width(ui.available_width() - GAP)
+                .show_ui(ui, |ui| {
+                    if names.is_empty() {
+                        ui.label("Name the applied tuning below and save it.");
+                    }
+                    for name in names {
+                        if ui.selectable_label(false, *name).clicked() {
+                            asks.push(TuningAsk::LoadPreset((*name).to_owned()));
+                            self.preset_name = (*name).to_owned();
+                        }
+                    }
+                });
+            open.response
+                .labelled_by(label.id)
+                .on_hover_text("A preset is only proposed: look at its prediction, then apply it.")
+        });
+        let mut cells = Cells::new(ui, LINE);
+        let third = (cells.width - 2.0 * GAP) / 4.0;
+        let rect = cells.next(2.0 * third);
+        within(ui, rect, |ui| {
+            let name = TextEdit::singleline(&mut self.preset_name)
+                .hint_text("name of a preset")
+                .desired_width(rect.width() - 8.0);
+            ui.add(name)
+        });
+        let name = self.preset_name.trim();
+        for (text, enabled, hint, ask) in [
+            (
+                "Save",
+                !name.is_empty(),
+                "Keep the applied tuning under this name.",
+                TuningAsk::SavePreset(name.to_owned()),
+            ),
+            (
+                "Delete",
+                names.contains(&name),
+                "Forget the preset of this name.",
+                TuningAsk::DeletePreset(name.to_owned()),
+            ),
+        ] {
+            let rect = cells.next(third);
+            let button = within(ui, rect, |ui| {
+                ui.add_enabled_ui(enabled, |ui| ui.add_sized(rect.size(), narrow(text)))
+                    .inner
+            });
+            if button
                 .on_hover_text(hint)
                 .on_disabled_hover_text(hint)
                 .clicked()
             {
-                wishes.push(Wish::Apply { insist: false });
+                asks.push(ask);
             }
-            let revert = ui.add_enabled(self.is_changed(), Button::new("Revert"));
-            if revert
-                .on_hover_text("Back to the applied values.")
-                .clicked()
-            {
-                self.asked = self.applied;
-                wishes.push(Wish::Judge);
-            }
-            let undo = ui.add_enabled(self.history.before().is_some(), Button::new("Undo"));
-            if undo
-                .on_hover_text("Apply the tuning before the last change.")
-                .clicked()
-                && let Some(before) = self.history.before().cloned()
-            {
-                self.use_tuning(&before, wishes);
-            }
-            let redo = ui.add_enabled(self.history.after().is_some(), Button::new("Redo"));
-            if redo.on_hover_text("Apply what was undone.").clicked()
-                && let Some(after) = self.history.after().cloned()
-            {
-                self.use_tuning(&after, wishes);
-            }
-        });
-        if can_apply && !is_sound && verdict.is_some() {
-            ui.horizontal(|ui| {
-                ui.checkbox(&mut self.insists, "I insist")
-                    .on_hover_text("The model says no. With this the gains can be applied all the same; that is recorded.");
-                let text = RichText::new("Apply anyway").color(Color32::WHITE);
-                let button = ui.add_enabled(self.insists, Button::new(text).fill(theme::DANGER));
-                if button.clicked() {
-                    wishes.push(Wish::Apply { insist: true });
-                }
-            });
         }
-        self.sides_and_presets(ui, wishes);
-        if let Some(message) = &self.message {
-            ui.colored_label(theme::warning(ui.visuals().dark_mode), message);
-        }
-    }
-
-    fn sides_and_presets(&mut self, ui: &mut Ui, wishes: &mut Vec<Wish>) {
-        ui.horizontal(|ui| {
-            if ui
-                .button("Keep as B")
-                .on_hover_text("Keep the applied tuning as side B of the comparison.")
-                .clicked()
-            {
-                self.history.keep_as_other();
-            }
-            let switch = ui.add_enabled(!self.history.sides_are_equal(), Button::new("A / B"));
-            if switch
-                .on_hover_text("Apply the other side; this one becomes B.")
-                .clicked()
-            {
-                let other = self.history.switch();
-                self.use_tuning(&other, wishes);
-            }
-        });
-        let Ok(presets) = &mut self.presets else {
-            return;
-        };
-        let mut chosen: Option<Tuning> = None;
-        ui.horizontal(|ui| {
-            ComboBox::from_id_salt("presets")
-                .selected_text("Preset …")
-                .width(96.0)
-                .show_ui(ui, |ui| {
-                    let names: Vec<String> = presets.names().map(str::to_owned).collect();
-                    if names.is_empty() {
-                        ui.label("none yet");
-                    }
-                    for name in names {
-                        if ui.selectable_label(false, &name).clicked() {
-                            chosen = presets.get(&name).cloned();
-                            self.preset_name = name;
-                        }
-                    }
-                });
-            let name = TextEdit::singleline(&mut self.preset_name)
-                .hint_text("name")
-                .desired_width(70.0);
-            ui.add(name);
-            if ui
-                .button("Save")
-                .on_hover_text("Keep the applied tuning under this name.")
-                .clicked()
-            {
-                self.message = presets
-                    .save(&self.preset_name, tuning_of(&self.applied))
-                    .err();
-            }
-            let known = presets.get(self.preset_name.trim()).is_some();
-            if ui
-                .add_enabled(known, Button::new("Delete"))
-                .on_hover_text("Forget the preset of this name.")
-                .clicked()
-            {
-                self.message = presets.remove(self.preset_name.trim()).err();
-            }
-        });
-        if let Some(tuning) = chosen {
-            // A preset is only proposed: its prediction is looked at first.
-            put(&tuning, &mut self.asked);
-            wishes.push(Wish::Judge);
-        }
-    }
-
-    fn use_tuning(&mut self, tuning: &Tuning, wishes: &mut Vec<Wish>) {
-        put(tuning, &mut self.asked);
-        self.apply_when_judged = true;
-        wishes.push(Wish::Judge);
     }
 }
 
-fn danger_text(dark: bool) -> Color32 {
-    if dark {
-        Color32::from_rgb(255, 120, 115)
+/// What there is to say without a tuner.
+pub(super) fn nothing_to_tune(ui: &mut Ui, is_replay: bool) {
+    let text = if is_replay {
+        "A recording cannot be tuned. Its events say what was applied and when; go back to the bench to \
+         change it."
     } else {
-        theme::DANGER
+        "This bench has no gains to tune. Open a session of bench 'pantograph-lqg', for example \
+         sessions/dsa380-250.ron."
+    };
+    ui.centered_and_justified(|ui| ui.label(text));
+}
+
+/// One control a parameter, choices first. Enter on a slider applies.
+fn parameters(ui: &mut Ui, tuner: &Tuner, is_wide: bool, asks: &mut Vec<TuningAsk>) {
+    let specs = tuner.asked().specs();
+    let designed = || {
+        let all = specs.iter().enumerate();
+        all.filter(|(_, spec)| spec.applies == Applies::ByDesign)
+    };
+    for (index, spec) in designed().filter(|(_, spec)| !spec.choices.is_empty()) {
+        choice(ui, tuner, index, spec, asks);
+    }
+    if is_wide {
+        titles(ui);
+    }
+    let mut slider_has_focus = false;
+    for (index, spec) in designed().filter(|(_, spec)| spec.choices.is_empty()) {
+        slider_has_focus |= number(ui, tuner, index, spec, is_wide, asks);
+    }
+    if slider_has_focus && ui.input(|input| input.key_pressed(Key::Enter)) {
+        asks.push(TuningAsk::Apply { insist: false });
     }
 }
 
-fn margins(ui: &mut Ui, prospect: &Prospect) {
-    if prospect.margins.is_empty() {
-        ui.label("An unstable loop has no margins.");
-        return;
-    }
-    let or_none = |v: Option<f64>| v.map_or_else(|| "–".to_owned(), |v| format!("{v:.1}"));
-    Grid::new("margins")
-        .num_columns(4)
-        .spacing(egui::vec2(10.0, 2.0))
-        .show(ui, |ui| {
-            for (text, hint) in [
-                ("margin at", "Where the loop is cut."),
-                (
-                    "disk",
-                    "How far gain and phase may change together; 0.02 is very little, 0.5 is much.",
-                ),
-                ("gain dB", "How much gain may be lost and added."),
-                ("delay ms", "How much delay may be added."),
-            ] {
-                ui.label(RichText::new(text).size(13.0)).on_hover_text(hint);
-            }
-            ui.end_row();
-            for (name, m) in &prospect.margins {
-                let gain = format!("{} … {}", or_none(m.gain_down_db), or_none(m.gain_up_db));
-                ui.label(RichText::new(*name).size(13.0));
-                for number in [format!("{:.3}", m.disk), gain, or_none(m.delay_ms)] {
-                    ui.label(RichText::new(number).monospace().size(13.0));
-                }
-                ui.end_row();
-            }
-        });
+/// Widths of the columns of a parameter.
+struct Columns {
+    label: f32,
+    slider: f32,
+    number: f32,
+    unit: f32,
+    applied: f32,
 }
+
+impl Columns {
+    fn wide(width: f32) -> Self {
+        let (number, unit, applied) = (92.0, 52.0, 84.0);
+        let rest = width - SIGN - number - unit - applied - 5.0 * GAP;
+        let label = (0.6 * rest).clamp(150.0, 260.0);
+        Self {
+            label,
+            slider: (rest - label).max(60.0),
+            number,
+            unit,
+            applied,
+        }
+    }
+
+    fn narrow(width: f32) -> Self {
+        let (number, unit) = (84.0, 46.0);
+        Self {
+            label: width - SIGN - 96.0 - 2.0 * GAP,
+            slider: (width - SIGN - number - unit - 3.0 * GAP).max(60.0),
+            number,
+            unit,
+            applied: 96.0,
+        }
+    }
+}
+
+fn titles(ui: &mut Ui) {
+    let mut cells = Cells::new(ui, 20.0);
+    let columns = Columns::wide(cells.width);
+    cells.next(SIGN);
+    cells.next(columns.label);
+    cells.next(columns.slider);
+    let small = |text: &str| RichText::new(text).size(13.0).weak();
+    cell(
+        ui,
+        cells.next(columns.number),
+        small("asked for"),
+        Align::Max,
+    );
+    cells.next(columns.unit);
+    cell(
+        ui,
+        cells.next(columns.applied),
+        small("applied"),
+        Align::Max,
+    )
+    .on_hover_text("The value that the loop has confirmed.");
+}
+
+fn choice(ui: &mut Ui, tuner: &Tuner, index: usize, spec: &ParamSpec, asks: &mut Vec<TuningAsk>) {
+    let (asked, applied) = (tuner.asked().get(index), tuner.applied().get(index));
+    let name = |v: f64| spec.choices.get(v as usize).copied().unwrap_or("?");
+    let mut cells = Cells::new(ui, 22.0);
+    let applied_width = 130.0;
+    sign(ui, cells.next(SIGN), asked != applied);
+    let width = cells.rest() - applied_width - GAP;
+    let label = RichText::new(spec.label).size(14.0);
+    cell(ui, cells.next(width), label, Align::Min).on_hover_text(spec.help);
+    let text = RichText::new(format!("applied {}", name(applied))).size(13.0);
+    cell(ui, cells.next(applied_width), text, Align::Max)
+        .on_hover_text("What the loop has confirmed.");
+    let mut cells = Cells::new(ui, LINE);
+    cells.next(SIGN);
+    let width = cells.rest();
+    within(ui, cells.next(width), |ui| {
+        for (i, choice) in spec.choices.iter().enumerate() {
+            let is_asked = asked == i as f64;
+            if ui
+                .selectable_label(is_asked, *choice)
+                .on_hover_text(spec.help)
+                .clicked()
+                && !is_asked
+            {
+                asks.push(TuningAsk::Propose(vec![(index, i as f64)]));
+            }
+        }
+    });
+}
+
+/// A slider and a number; whether the slider has the focus.
+fn number(
+    ui: &mut Ui,
+    tuner: &Tuner,
+    index: usize,
+    spec: &ParamSpec,
+    is_wide: bool,
+    asks: &mut Vec<TuningAsk>,
+) -> bool {
+    let unit = shown(spec.unit);
+    let (asked, applied) = (tuner.asked().get(index), tuner.applied().get(index));
+    let in_force = significant(applied * unit.factor, 5);
+    let is_changed = asked != applied;
+    let mut cells = Cells::new(ui, if is_wide { LINE } else { 22.0 });
+    let columns = if is_wide {
+        Columns::wide(cells.width)
+    } else {
+        Columns::narrow(cells.width)
+    };
+    sign(ui, cells.next(SIGN), is_changed);
+    let label = RichText::new(spec.label).size(14.0);
+    let label = cell(ui, cells.next(columns.label), label, Align::Min)
+        .on_hover_text(format!("{}. {}", spec.label, spec.help));
+    if !is_wide {
+        let text = RichText::new(format!("applied {in_force}")).size(13.0);
+        cell(ui, cells.next(columns.applied), text, Align::Max)
+            .on_hover_text("The value that the loop has confirmed.");
+        cells = Cells::new(ui, LINE);
+        cells.next(SIGN);
+    }
+    let mut on_screen = asked * unit.factor;
+    let range = spec.min * unit.factor..=spec.max * unit.factor;
+    let slider = within(ui, cells.next(columns.slider), |ui| {
+        ui.spacing_mut().slider_width = columns.slider;
+        let slider = Slider::new(&mut on_screen, range)
+            .logarithmic(true)
+            // A range that begins at 0 has its decades too.
+            .smallest_positive(1e-5 * spec.max * unit.factor)
+            .clamping(SliderClamping::Edits)
+            .show_value(false);
+        ui.add(slider)
+    });
+    let slider = slider.labelled_by(label.id).on_hover_text(spec.help);
+    let mut has_changed = slider.changed();
+    let rect = cells.next(columns.number);
+    let number = within(ui, rect, |ui| {
+        let number = DragValue::new(&mut on_screen)
+            .custom_formatter(|value, _| significant(value, 5))
+            .update_while_editing(false)
+            .speed(0.01 * (asked * unit.factor).abs().max(1e-3));
+        ui.add_sized(rect.size(), number)
+    });
+    let number = number.labelled_by(label.id).on_hover_text(format!(
+        "{} to {} {}. Type a value, or drag it.",
+        significant(spec.min * unit.factor, 5),
+        significant(spec.max * unit.factor, 5),
+        unit.unit
+    ));
+    has_changed |= number.changed();
+    if number.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter)) {
+        // The next Enter applies what was typed.
+        slider.request_focus();
+    }
+    let small = |text: &str| RichText::new(text).size(13.0);
+    cell(ui, cells.next(columns.unit), small(unit.unit), Align::Min);
+    if is_wide {
+        cell(
+            ui,
+            cells.next(columns.applied),
+            small(&in_force),
+            Align::Max,
+        )
+        .on_hover_text("The value that the loop has confirmed.");
+    }
+    if has_changed {
+        asks.push(TuningAsk::Propose(vec![(index, on_screen / unit.factor)]));
+    }
+    slider.has_focus()
+}
+
+/// A diamond beside what is asked for and not applied.
+fn sign(ui: &mut Ui, rect: Rect, is_changed: bool) {
+    if is_changed {
+        theme::paint_diamond(ui.painter(), rect.center(), 5.0, warning(ui));
+    }
+}
+
+/// Room for three lines, whether there is a message or not.
+fn message(ui: &mut Ui, message: Option<&str>) {
+    let room = vec2(ui.available_width(), 52.0);
+    let (rect, response) = ui.allocate_exact_size(room, eframe::egui::Sense::hover());
+    let dark = ui.visuals().dark_mode;
+    let (text, color) = match message {
+        Some(message) => (message, warning(ui)),
+        None => (
+            "Move a slider or type a number: the prediction follows, the loop goes on as it is until you apply.",
+            theme::weak_text(dark),
+        ),
+    };
+    let mut inner = ui.new_child(UiBuilder::new().max_rect(rect));
+    inner.set_clip_rect(rect.intersect(ui.clip_rect()));
+    let rich = RichText::new(text).size(13.0).color(color);
+    inner.add(Label::new(rich).wrap());
+    response.on_hover_text(text);
+}
+
+fn warning(ui: &Ui) -> Color32 {
+    theme::warning(ui.visuals().dark_mode)
+}
+
+fn narrow(text: &str) -> Button<'_> {
+    Button::new(text).wrap_mode(eframe::egui::TextWrapMode::Truncate)
+}
+
+/// Cells of fixed widths, one after another on a line of fixed height.
+pub(super) struct Cells {
+    at: Rect,
+    width: f32,
+}
+
+impl Cells {
+    pub(super) fn new(ui: &mut Ui, height: f32) -> Self {
+        let width = ui.available_width();
+        let (at, _) = ui.allocate_exact_size(vec2(width, height), eframe::egui::Sense::hover());
+        Self { at, width }
+    }
+
+    pub(super) fn next(&mut self, width: f32) -> Rect {
+        let rect = Rect::from_min_size(self.at.min, Vec2::new(width, self.at.height()));
+        self.at.min.x += width + GAP;
+        rect
+    }
+
+    pub(super) fn rest(&self) -> f32 {
+        self.at.width()
+    }
+}
+
+/// Draws something in a cell.
+pub(super) fn within<R>(ui: &mut Ui, rect: Rect, add: impl FnOnce(&mut Ui) -> R) -> R {
+    let builder = UiBuilder::new()
+        .max_rect(rect)
+        .layout(Layout::left_to_right(Align::Center));
+    let mut inner = ui.new_child(builder);
+    inner.spacing_mut().item_spacing.x = GAP;
+    // Four buttons have to fit into the narrowest panel.
+    inner.spacing_mut().button_padding.x = GAP;
+    add(&mut inner)
+}
+
+/// Text in a cell, at its left (`Min`) or right (`Max`) end.
+pub(super) fn cell(ui: &mut Ui, rect: Rect, text: RichText, align: Align) -> Response {
+    let layout = if align == Align::Max {
+        Layout::right_to_left(Align::Center)
+    } else {
+        Layout::left_to_right(Align::Center)
+    };
+    let mut inner = ui.new_child(UiBuilder::new().max_rect(rect).layout(layout));
+    inner.add(Label::new(text).truncate())
+}
+
+#[cfg(test)]
+mod tests;

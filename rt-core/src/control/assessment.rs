@@ -237,6 +237,22 @@ impl Prepared {
         })
     }
 
+    /// The same on a rig as it runs, whose reference comes by so many cycles later than that rig says.
+    pub fn on_rig(
+        &self,
+        exact_rig: &PredictiveRig,
+        pantograph: &Pantograph,
+        extra_delay_steps: usize,
+    ) -> Result<Self, AssessmentError> {
+        check_delay(extra_delay_steps)?;
+        exact_rig.check().map_err(|e| e.within("exact_rig"))?;
+        Ok(Self {
+            exact_rig: Some(LinearRig::new(exact_rig, pantograph)),
+            extra_delay_steps,
+            ..self.clone()
+        })
+    }
+
     /// The rig as given.
     pub fn rig(&self) -> &RigModel {
         &self.rig
@@ -312,10 +328,18 @@ pub struct ChannelMargins {
     pub disk_hz: f64,
     /// Gain that may be added, in dB.
     pub gain_up_db: Option<f64>,
+    /// Where that is, in Hz.
+    pub gain_up_hz: Option<f64>,
     /// Gain that may be lost, in dB, negative.
     pub gain_down_db: Option<f64>,
+    /// Where that is, in Hz.
+    pub gain_down_hz: Option<f64>,
     /// Delay that may be added, in ms.
     pub delay_ms: Option<f64>,
+    /// Phase that may be lost or gained, in degrees.
+    pub phase_deg: Option<f64>,
+    /// Where that is, in Hz.
+    pub phase_hz: Option<f64>,
 }
 
 /// Margins at the three channels.
@@ -335,12 +359,19 @@ impl ChannelMargins {
         let found =
             margins_with_poles(open, poles, DISK_FROM_HZ).map_err(AssessmentError::Margins)?;
         let finite = |x: f64| Some(x).filter(|x| x.is_finite());
+        let gain_up_db = finite(20.0 * found.gain_up.log10());
+        let gain_down_db = finite(20.0 * found.gain_down.log10());
+        let phase_deg = finite(found.phase_rad.to_degrees());
         Ok(Self {
             disk: found.disk,
             disk_hz: found.disk_frequency_hz,
-            gain_up_db: finite(20.0 * found.gain_up.log10()),
-            gain_down_db: finite(20.0 * found.gain_down.log10()),
+            gain_up_db,
+            gain_up_hz: gain_up_db.map(|_| found.gain_up_hz),
+            gain_down_db,
+            gain_down_hz: gain_down_db.map(|_| found.gain_down_hz),
             delay_ms: finite(1e3 * found.delay_s),
+            phase_deg,
+            phase_hz: phase_deg.map(|_| found.phase_hz),
         })
     }
 }

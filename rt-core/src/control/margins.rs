@@ -29,10 +29,20 @@ const MOST_SECANTS: usize = 60;
 pub struct Margins {
     /// Smallest gain above 1 that destabilises; infinite if none does.
     pub gain_up: f64,
+    /// At which frequency, in Hz; 0 if none does.
+    pub gain_up_hz: f64,
     /// Largest gain below 1 that destabilises; 0 if none does.
     pub gain_down: f64,
+    /// At which frequency, in Hz; 0 if none does.
+    pub gain_down_hz: f64,
     /// Smallest additional delay that destabilises, in s; infinite if none does.
     pub delay_s: f64,
+    /// At which frequency, in Hz; 0 if none does.
+    pub delay_hz: f64,
+    /// Smallest turn of the phase to either side that destabilises, in rad; infinite if none does.
+    pub phase_rad: f64,
+    /// At which frequency, in Hz; 0 if none does.
+    pub phase_hz: f64,
     /// Disk margin α = 2 / max|S − T|: gain and phase may change together within its disk.
     pub disk: f64,
     /// Where the disk margin is smallest, in Hz.
@@ -87,30 +97,40 @@ pub fn margins_with_poles(
     let below = samples.partition_point(|sample| sample.angle < disk_from);
     let (disk, disk_angle) = disk_margin(&sensitivity, &samples[below..]);
     let (gain_down, gain_up) = gain_margins(&sensitivity, &samples);
+    let (delay, phase) = turn_margins(&sensitivity, &samples);
+    let hz = |angle: f64| angle / (TAU * open.period_s);
     Ok(Margins {
-        gain_up,
-        gain_down,
-        delay_s: delay_margin(&sensitivity, &samples) * open.period_s,
+        gain_up: gain_up.size,
+        gain_up_hz: hz(gain_up.angle),
+        gain_down: gain_down.size,
+        gain_down_hz: hz(gain_down.angle),
+        delay_s: delay.size * open.period_s,
+        delay_hz: hz(delay.angle),
+        phase_rad: phase.size,
+        phase_hz: hz(phase.angle),
         disk,
-        disk_frequency_hz: disk_angle / (TAU * open.period_s),
+        disk_frequency_hz: hz(disk_angle),
     })
 }
 
 /// S at an angle ωT.
 #[derive(Clone, Copy)]
-struct Sample {
+pub(super) struct Sample {
     angle: f64,
-    s: Complex<f64>,
+    pub(super) s: Complex<f64>,
 }
 
-struct Sensitivity<'a> {
-    zeros: &'a [Complex<f64>],
-    poles: &'a [Complex<f64>],
-    gain: f64,
+pub(super) struct Sensitivity<'a> {
+    /// Eigenvalues of the cut loop.
+    pub(super) zeros: &'a [Complex<f64>],
+    /// Eigenvalues of the closed loop.
+    pub(super) poles: &'a [Complex<f64>],
+    /// 1/(1 − d).
+    pub(super) gain: f64,
 }
 
 impl Sensitivity<'_> {
-    fn at(&self, angle: f64) -> Sample {
+    pub(super) fn at(&self, angle: f64) -> Sample {
         let z = Complex::from_polar(1.0, angle);
         let s = product(z, self.zeros) / product(z, self.poles) * self.gain;
         Sample { angle, s }
@@ -184,29 +204,70 @@ fn peak((mut low, mut high): (f64, f64), value: impl Fn(f64) -> f64) -> (f64, f6
     if at_a > at_b { (at_a, a) } else { (at_b, b) }
 }
 
-/// The loop closed with the gain g has an eigenvalue on the unit circle where g L = 1: where S is
-/// real and g = 1/L = S/(S − 1) is positive.
-fn gain_margins(sensitivity: &Sensitivity, samples: &[Sample]) -> (f64, f64) {
-    let inside = crossings(sensitivity, samples, |s| s.im).map(|critical| critical.s.re);
-    // At both ends S is real without a change of sign.
-    let ends = [samples.first(), samples.last()];
-    let ends = ends.into_iter().flatten().map(|end| end.s.re);
-    let gains = inside.chain(ends).map(|s| s / (s - 1.0));
-    let positive = gains.filter(|gain| *gain > 0.0);
-    positive.fold((0.0, f64::INFINITY), |(down, up): (f64, f64), gain| {
-        if gain > 1.0 {
-            (down, up.min(gain))
-        } else {
-            (down.max(gain), up)
-        }
-    })
+/// A change that destabilises, and at which angle.
+#[derive(Clone, Copy)]
+struct Critical {
+    size: f64,
+    angle: f64,
 }
 
-/// A delay of τ steps turns L by −ωτ: critical where |L| = 1 and the turn brings it to 1. In steps.
-fn delay_margin(sensitivity: &Sensitivity, samples: &[Sample]) -> f64 {
-    crossings(sensitivity, samples, |s| s.re - 0.5)
-        .map(|Sample { angle, s }| (1.0 - s.inv()).arg().rem_euclid(TAU) / angle)
-        .fold(f64::INFINITY, f64::min)
+impl Critical {
+    const NEVER: Self = Self {
+        size: f64::INFINITY,
+        angle: 0.0,
+    };
+
+    fn smaller(self, other: Self) -> Self {
+        if other.size < self.size { other } else { self }
+    }
+}
+
+/// The loop closed with the gain g has an eigenvalue on the unit circle where g L = 1: where S is
+/// real and g = 1/L = S/(S − 1) is positive. The nearest below 1 and above.
+fn gain_margins(sensitivity: &Sensitivity, samples: &[Sample]) -> (Critical, Critical) {
+    let inside = crossings(sensitivity, samples, |s| s.im);
+    // At both ends S is real without a change of sign.
+    let ends = [samples.first(), samples.last()];
+    let all = inside.chain(ends.into_iter().flatten().copied());
+    let gains = all.map(|Sample { angle, s }| Critical {
+        size: s.re / (s.re - 1.0),
+        angle,
+    });
+    let none = Critical {
+        size: 0.0,
+        angle: 0.0,
+    };
+    gains
+        .filter(|gain| gain.size > 0.0)
+        .fold((none, Critical::NEVER), |(down, up), gain| {
+            if gain.size > 1.0 {
+                (down, up.smaller(gain))
+            } else if gain.size > down.size {
+                (gain, up)
+            } else {
+                (down, up)
+            }
+        })
+}
+
+/// A delay of τ steps turns L by −ωτ: critical where |L| = 1 and the turn brings it to 1. The smallest
+/// delay, in steps, and the smallest turn to either side.
+fn turn_margins(sensitivity: &Sensitivity, samples: &[Sample]) -> (Critical, Critical) {
+    crossings(sensitivity, samples, |s| s.re - 0.5).fold(
+        (Critical::NEVER, Critical::NEVER),
+        |(delay, phase), Sample { angle, s }| {
+            let turn = (1.0 - s.inv()).arg();
+            let later = Critical {
+                size: turn.rem_euclid(TAU) / angle,
+                angle,
+            };
+            let turned = Critical {
+                size: turn.abs(),
+                angle,
+            };
+            (delay.smaller(later), phase.smaller(turned))
+        },
+    )
 }
 
 /// Where a function of S changes sign.
@@ -293,12 +354,24 @@ mod tests {
                 "{what}"
             );
             assert!(close(found.disk, disk), "{what}");
+            let at = |gain: f64| if gain == gains[0] { 0.0 } else { 250.0 };
+            for (gain, hz) in [(up, found.gain_up_hz), (down, found.gain_down_hz)] {
+                let is_there = positive().any(|g| g == gain);
+                assert!(!is_there || (hz - at(gain)).abs() < 1e-9, "{what}");
+            }
             if d == 0.0 {
                 let cosine = (1.0 + a * a - k * k) / (2.0 * a);
                 let z = Complex::from_polar(1.0, cosine.acos());
                 let turn = (-k / (z - a)).arg().rem_euclid(TAU);
                 let delay = 2e-3 * turn / cosine.acos();
                 assert!(close(found.delay_s, delay), "{what}, {delay}");
+                let hz = cosine.acos() / (TAU * 2e-3);
+                assert!(
+                    close(found.delay_hz, hz) && close(found.phase_hz, hz),
+                    "{what}, {hz}"
+                );
+                let nearest = turn.min(TAU - turn);
+                assert!(close(found.phase_rad, nearest), "{what}, {nearest}");
             }
         }
     }

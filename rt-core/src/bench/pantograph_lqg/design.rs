@@ -2,12 +2,17 @@
 
 use super::config::PantographLqgConfig;
 use super::{PARAMS, param};
-use crate::bench::{BuildError, Content, Designer, Prospect};
-use crate::control::assessment::{ForceFilter, LoopMargins, Prepared, Surroundings, Tuning, Wire};
+use crate::bench::map::{AxisKind, MapAxis, MapPlane};
+use crate::bench::{BuildError, Content, CutLoop, Designer, MotorModel, Prospect, Responses};
+use crate::control::assessment::{
+    ChannelMargins, ForceFilter, LoopMargins, Prepared, Surroundings, Tuning, Wire,
+};
+use crate::control::closed_loop::Channel;
+use crate::control::frequency::{CutResponse, LoopResponses};
 use crate::control::lqg::LqgGains;
 use crate::control::predictive::{
-    PredictiveDesign, PredictiveMargins, PredictiveSurroundings, PredictiveTuning,
-    PreparedPredictive,
+    LinearRig, PredictiveChannel, PredictiveDesign, PredictiveMargins, PredictiveRig,
+    PredictiveSurroundings, PredictiveTuning, PreparedPredictive,
 };
 use crate::control::state_space::Plant;
 use crate::model::interaction_mass::{ForceUse, MassCoupling, MassForm, WireForce};
@@ -132,23 +137,6 @@ impl PantographDesigner {
         }
         let tuning = self.tuning(params);
         let rig = self.lqg.rig();
-        let in_charge = if params.get(param::CONTROLLER) == InCharge::Predictive.part() {
-            InCharge::Predictive
-        } else {
-            InCharge::Lqg
-        };
-        let predictive = PredictiveDesign::new(
-            &self.config.predictive_rig(self.period_s),
-            &self.pantograph,
-            &PredictiveTuning {
-                interaction_stiffness_n_per_m: tuning.k_i_n_per_m,
-                pad_factor: params.get(param::PAD_FACTOR),
-                distance_weight: params.get(param::DISTANCE_WEIGHT),
-                change_weight: params.get(param::CHANGE_WEIGHT),
-                ..PredictiveTuning::ROBUST
-            },
-        )
-        .map_err(|e| e.to_string())?;
         Ok(Design {
             lqg: LqgDesign {
                 coupling: self.coupling(&tuning),
@@ -157,8 +145,8 @@ impl PantographDesigner {
                 wire_force: self.config.wire_force,
                 action_limit_m: self.config.action_limit_m,
             },
-            predictive,
-            in_charge,
+            predictive: self.predictive_design(params)?,
+            in_charge: Self::in_charge(params),
         })
     }
 
@@ -173,45 +161,316 @@ impl PantographDesigner {
         }
     }
 
-    /// How the loop behaves with the controller that is in charge.
-    fn prospect(&self, design: &Design, tuning: &Tuning) -> Result<Prospect, String> {
-        let (rho_loop, margins) = match design.in_charge {
-            InCharge::Lqg => {
-                let found = self.lqg.assess(tuning).map_err(|e| e.to_string())?;
-                let named = |m: LoopMargins| {
-                    [
-                        ("motor reference", m.reference),
-                        ("regulator's action", m.control),
-                        ("measured force", m.force),
-                    ]
-                };
-                (found.rho_loop, found.margins.map(named))
-            }
-            InCharge::Predictive => {
-                let found = self.predictive.assess(&design.predictive);
-                let found = found.map_err(|e| e.to_string())?;
-                let named = |m: PredictiveMargins| {
-                    [
-                        ("motor reference", m.reference),
-                        ("motor position", m.position),
-                        ("measured force", m.force),
-                    ]
-                };
-                (found.rho_loop, found.margins.map(named))
-            }
+    fn in_charge(params: &ParamSet) -> InCharge {
+        if params.get(param::CONTROLLER) == InCharge::Predictive.part() {
+            InCharge::Predictive
+        } else {
+            InCharge::Lqg
+        }
+    }
+
+    fn predictive_design(&self, params: &ParamSet) -> Result<PredictiveDesign, String> {
+        PredictiveDesign::new(
+            &self.config.predictive_rig(self.period_s),
+            &self.pantograph,
+            &PredictiveTuning {
+                interaction_stiffness_n_per_m: params.get(param::K_I),
+                pad_factor: params.get(param::PAD_FACTOR),
+                distance_weight: params.get(param::DISTANCE_WEIGHT),
+                change_weight: params.get(param::CHANGE_WEIGHT),
+                ..PredictiveTuning::ROBUST
+            },
+        )
+        .map_err(|e| e.to_string())
+    }
+
+    /// The rig as assumed with a later reference: what stays below a cycle, and whole cycles.
+    fn later_rig(&self, extra_delay_s: f64) -> Result<(PredictiveRig, usize), String> {
+        if !(extra_delay_s >= 0.0 && extra_delay_s.is_finite()) {
+            return Err(format!(
+                "the extra delay is {extra_delay_s} s; expected 0 or more"
+            ));
+        }
+        let rig = self.config.predictive_rig(self.period_s);
+        let all = rig.reference_delay_s + extra_delay_s;
+        // Rounding must not leave a whole cycle behind.
+        let cycles = (all / self.period_s + 1e-9).floor();
+        let rest = (all - cycles * self.period_s).max(0.0);
+        let rig = PredictiveRig {
+            reference_delay_s: rest,
+            ..rig
         };
-        Ok(Prospect {
+        Ok((rig, cycles as usize))
+    }
+
+    fn prospect(
+        &self,
+        rho_loop: f64,
+        margins: Option<[(&'static str, ChannelMargins); 3]>,
+    ) -> Prospect {
+        Prospect {
             rho_loop,
             margins: margins.into_iter().flatten().collect(),
+            needed_disk: self.config.least_disk_margin,
+        }
+    }
+
+    fn judge_lqg(&self, prepared: &Prepared, params: &ParamSet) -> Result<Prospect, String> {
+        let found = prepared
+            .assess(&self.tuning(params))
+            .map_err(|e| e.to_string())?;
+        let named = |m: LoopMargins| {
+            [
+                (lqg_channel(Channel::Reference), m.reference),
+                (lqg_channel(Channel::Control), m.control),
+                (lqg_channel(Channel::Force), m.force),
+            ]
+        };
+        Ok(self.prospect(found.rho_loop, found.margins.map(named)))
+    }
+
+    fn judge_predictive(
+        &self,
+        prepared: &PreparedPredictive,
+        design: &PredictiveDesign,
+    ) -> Result<Prospect, String> {
+        let found = prepared.assess(design).map_err(|e| e.to_string())?;
+        let named = |m: PredictiveMargins| {
+            [
+                (
+                    predictive_channel(PredictiveChannel::Reference),
+                    m.reference,
+                ),
+                (predictive_channel(PredictiveChannel::Position), m.position),
+                (predictive_channel(PredictiveChannel::Force), m.force),
+            ]
+        };
+        Ok(self.prospect(found.rho_loop, found.margins.map(named)))
+    }
+}
+
+fn lqg_channel(channel: Channel) -> &'static str {
+    match channel {
+        Channel::Reference => "motor reference",
+        Channel::Control => "regulator's action",
+        Channel::Force => "measured force",
+    }
+}
+
+fn predictive_channel(channel: PredictiveChannel) -> &'static str {
+    match channel {
+        PredictiveChannel::Reference => "motor reference",
+        PredictiveChannel::Position => "motor position",
+        PredictiveChannel::Force => "measured force",
+    }
+}
+
+/// k_i, along which the loop always gets less stable.
+const STIFFNESS: MapAxis = MapAxis {
+    kind: AxisKind::Param(param::K_I),
+    label: "k_i, interaction stiffness",
+    unit: "N/m",
+    low: 10e3,
+    high: 200e3,
+};
+const DELAY: MapAxis = MapAxis {
+    kind: AxisKind::ExtraDelay,
+    label: "extra delay, of the reference",
+    unit: "ms",
+    low: 0.0,
+    high: 4.0,
+};
+const DELAY_PLANE: MapPlane = MapPlane {
+    id: "delay",
+    title: "delay against k_i",
+    x: STIFFNESS,
+    y: DELAY,
+};
+static LQG_PLANES: [MapPlane; 2] = [
+    MapPlane {
+        id: "weights",
+        title: "Q/R against k_i",
+        x: STIFFNESS,
+        y: MapAxis {
+            kind: AxisKind::Ratio {
+                over: param::Q,
+                under: param::R,
+            },
+            label: "Q/R, tracking error over action",
+            unit: "",
+            low: 0.05,
+            high: 500.0,
+        },
+    },
+    DELAY_PLANE,
+];
+static PREDICTIVE_PLANES: [MapPlane; 2] = [
+    MapPlane {
+        id: "weights",
+        title: "weight against k_i",
+        x: STIFFNESS,
+        y: MapAxis {
+            kind: AxisKind::Param(param::DISTANCE_WEIGHT),
+            label: "weight, of the distance",
+            unit: "",
+            low: 1e-3,
+            high: 10.0,
+        },
+    },
+    DELAY_PLANE,
+];
+
+impl Designer for PantographDesigner {
+    fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String> {
+        let design = self.controllers(params)?;
+        let prospect = match design.in_charge {
+            InCharge::Lqg => self.judge_lqg(&self.lqg, params)?,
+            InCharge::Predictive => self.judge_predictive(&self.predictive, &design.predictive)?,
+        };
+        Ok((Content::PantographLqg(Box::new(design)), prospect))
+    }
+
+    fn judge(&self, params: &ParamSet, extra_delay_s: f64) -> Result<Prospect, String> {
+        let (rig, cycles) = self.later_rig(extra_delay_s)?;
+        match Self::in_charge(params) {
+            InCharge::Lqg => {
+                let later = self.lqg.on_rig(&rig, &self.pantograph, cycles);
+                self.judge_lqg(&later.map_err(|e| e.to_string())?, params)
+            }
+            InCharge::Predictive => {
+                let later = self.predictive.on_rig(&rig, &self.pantograph, cycles);
+                let design = self.predictive_design(params)?;
+                self.judge_predictive(&later.map_err(|e| e.to_string())?, &design)
+            }
+        }
+    }
+
+    fn planes(&self, params: &ParamSet) -> &'static [MapPlane] {
+        match Self::in_charge(params) {
+            InCharge::Lqg => &LQG_PLANES,
+            InCharge::Predictive => &PREDICTIVE_PLANES,
+        }
+    }
+
+    fn responses(&self, params: &ParamSet, frequencies_hz: &[f64]) -> Result<Responses, String> {
+        fn named<C>(
+            found: LoopResponses<C>,
+            name: impl Fn(C) -> &'static str,
+        ) -> (f64, Vec<CutLoop>) {
+            let cut = |(channel, CutResponse { ratio, margins })| CutLoop {
+                name: name(channel),
+                ratio,
+                margins,
+            };
+            (found.rho_loop, found.cuts.into_iter().map(cut).collect())
+        }
+        let (rho_loop, cuts) = match Self::in_charge(params) {
+            InCharge::Lqg => {
+                let found = self.lqg.responses(&self.tuning(params), frequencies_hz);
+                named(found.map_err(|e| e.to_string())?, lqg_channel)
+            }
+            InCharge::Predictive => {
+                let design = self.predictive_design(params)?;
+                let found = self.predictive.responses(&design, frequencies_hz);
+                named(found.map_err(|e| e.to_string())?, predictive_channel)
+            }
+        };
+        let rig = self.config.predictive_rig(self.period_s);
+        let linear = LinearRig::new(&rig, &self.pantograph);
+        let motor = frequencies_hz.iter().map(|f| {
+            linear.motor_response(self.period_s, *f).ok_or_else(|| {
+                format!("the motor model has no answer at {f} Hz; expected some damping")
+            })
+        });
+        Ok(Responses {
+            frequencies_hz: frequencies_hz.to_vec(),
+            motor_model: MotorModel {
+                natural_hz: rig.motor_omega_rad_per_s / std::f64::consts::TAU,
+                damping_ratio: rig.motor_damping_ratio,
+                delay_s: self.period_s + rig.reference_delay_s,
+            },
+            motor: motor.collect::<Result<_, _>>()?,
+            cuts,
+            rho_loop,
             needed_disk: self.config.least_disk_margin,
         })
     }
 }
 
-impl Designer for PantographDesigner {
-    fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String> {
-        let design = self.controllers(params)?;
-        let prospect = self.prospect(&design, &self.tuning(params))?;
-        Ok((Content::PantographLqg(Box::new(design)), prospect))
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::pantograph::{LumpedMass, Uplift};
+
+    fn designer() -> PantographDesigner {
+        let text = r#"(wire: String(), specimen: "none", speed_kmh: 250.0)"#;
+        let config: PantographLqgConfig = ron::from_str(text).unwrap();
+        let mass = |mass_kg, stiffness_n_per_m, damping_ns_per_m| LumpedMass {
+            mass_kg,
+            stiffness_n_per_m,
+            damping_ns_per_m,
+        };
+        let pantograph = Pantograph {
+            name: "three masses".into(),
+            masses: vec![
+                mass(6.6, 7e3, 0.0),
+                mass(5.8, 14.1e3, 0.0),
+                mass(5.8, 80.0, 70.0),
+            ],
+            uplift: Uplift {
+                static_n: 70.0,
+                per_kmh2_n: 0.00097,
+            },
+        };
+        let string = MovingString {
+            speed_kmh: 250.0,
+            ..MovingString::HIGH_SPEED_300
+        };
+        PantographDesigner::new(&config, pantograph, string, 2e-3).unwrap()
+    }
+
+    fn params(controller: InCharge) -> ParamSet {
+        let mut params = ParamSet::new(&PARAMS);
+        assert!(params.take_designed(param::CONTROLLER, controller.part()));
+        params
+    }
+
+    /// The delay margin comes from the phase at one cut, the map from the eigenvalues of a loop that really
+    /// is later: with a little less than the margin the loop is stable, with a little more it is not. Delays
+    /// of a cut reference and of the rig's are the same up to what a delay within a cycle does to the hold.
+    #[test]
+    fn the_delay_margin_is_the_delay_that_destabilises() {
+        let designer = designer();
+        for controller in [InCharge::Lqg, InCharge::Predictive] {
+            let params = params(controller);
+            let judge = |delay_s: f64| designer.judge(&params, delay_s).unwrap();
+            let (_, same) = designer.design(&params).unwrap();
+            assert_eq!(judge(0.0), same);
+            let (name, at_reference) = same.margins[0];
+            assert_eq!(name, "motor reference");
+            let margin_s = 1e-3 * at_reference.delay_ms.unwrap();
+            assert!(judge(0.9 * margin_s).rho_loop < 1.0, "{margin_s}");
+            assert!(judge(1.1 * margin_s).rho_loop > 1.0, "{margin_s}");
+            assert!(designer.judge(&params, f64::NAN).is_err());
+        }
+    }
+
+    #[test]
+    fn margins_over_frequency_are_those_of_the_prospect() {
+        let designer = designer();
+        for controller in [InCharge::Lqg, InCharge::Predictive] {
+            let params = params(controller);
+            let (_, prospect) = designer.design(&params).unwrap();
+            let found = designer.responses(&params, &[1.0, 33.8]).unwrap();
+            assert!((found.rho_loop - prospect.rho_loop).abs() < 1e-9);
+            for (cut, (name, margins)) in found.cuts.iter().zip(&prospect.margins) {
+                assert_eq!(cut.name, *name);
+                let disk = cut.margins.unwrap().disk;
+                assert!((disk / margins.disk - 1.0).abs() < 1e-6, "{name}");
+            }
+            // A motor of 33.8 Hz follows slow references, a cycle and its own lag later.
+            assert!((found.motor[0].norm() - 1.0).abs() < 0.01);
+            assert!((found.motor_model.natural_hz - 33.76).abs() < 0.01);
+        }
     }
 }

@@ -41,14 +41,8 @@ impl PreparedPredictive {
         rig.check().map_err(|e| e.within("rig"))?;
         let pantograph = &surroundings.pantograph;
         pantograph.check().map_err(|e| e.within("pantograph"))?;
-        let (delay, most) = (surroundings.extra_delay_cycles, MOST_DELAY_STEPS);
-        require_within(
-            "extra_delay_cycles",
-            delay as f64,
-            0.0,
-            most as f64,
-            "cycles",
-        )?;
+        let delay = surroundings.extra_delay_cycles;
+        check_delay(delay)?;
         let wire = match &surroundings.wire {
             Wire::Held => LinearPart {
                 a: DMatrix::zeros(0, 0),
@@ -64,6 +58,23 @@ impl PreparedPredictive {
             wire,
             rig: LinearRig::new(rig, pantograph),
             extra_delay_cycles: delay,
+            period_s: rig.period_s,
+        })
+    }
+
+    /// The same on another real rig, whose reference comes by so many cycles later than that rig says.
+    pub fn on_rig(
+        &self,
+        rig: &PredictiveRig,
+        pantograph: &Pantograph,
+        extra_delay_cycles: usize,
+    ) -> Result<Self, AssessmentError> {
+        check_delay(extra_delay_cycles)?;
+        rig.check().map_err(|e| e.within("rig"))?;
+        Ok(Self {
+            wire: self.wire.clone(),
+            rig: LinearRig::new(rig, pantograph),
+            extra_delay_cycles,
             period_s: rig.period_s,
         })
     }
@@ -108,6 +119,11 @@ impl PreparedPredictive {
             observer_radius: design.observer_radius,
         })
     }
+}
+
+fn check_delay(cycles: usize) -> Result<(), FieldError> {
+    let (given, most) = (cycles as f64, MOST_DELAY_STEPS as f64);
+    require_within("extra_delay_cycles", given, 0.0, most, "cycles")
 }
 
 /// Margins at the three channels.
