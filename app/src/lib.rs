@@ -15,6 +15,7 @@ mod home;
 mod ingest;
 mod palette;
 mod panels;
+pub mod parquet_export;
 mod playback;
 mod recorded;
 mod recording;

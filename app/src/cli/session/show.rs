@@ -2,11 +2,11 @@
 
 use super::{PathArguments, failure, info_json, open};
 use crate::cli::{Failure, text};
+use crate::event_record;
 use rt_core::record::check::SessionInfo;
-use rt_core::record::event::{EventRecord, FieldValue};
 use rt_core::record::list::{self, ListEntry};
 use rt_core::record::reader::{Session, TimeRange};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Lists a directory.
 pub fn list(a: &PathArguments) -> Result<(), Failure> {
@@ -88,20 +88,6 @@ fn entry_row(entry: &ListEntry) -> Vec<String> {
     ]
 }
 
-fn event_json(event: &EventRecord) -> Value {
-    let fields = event.fields.iter().map(|(key, value)| {
-        let value = match value {
-            FieldValue::Number(x) => json!(x),
-            FieldValue::Text(text) => json!(text),
-        };
-        (key.clone(), value)
-    });
-    json!({
-        "seq": event.seq, "t_s": event.t_nanos as f64 * 1e-9, "kind": event.kind, "text": event.text,
-        "fields": fields.collect::<Map<_, _>>(),
-    })
-}
-
 /// Shows one recording.
 pub fn info(a: &PathArguments) -> Result<(), Failure> {
     let session = open(&a.path)?;
@@ -129,7 +115,7 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
             ("further".into(), json!(header.further)),
             ("reason".into(), json!(end.reason)),
             ("result".into(), json!(end.result)),
-            ("event_list".into(), events.iter().map(event_json).collect()),
+            ("event_list".into(), events.iter().map(event_record::to_json).collect()),
         ]);
         println!("{}", Value::Object(map));
         return Ok(());
