@@ -3,6 +3,7 @@
 mod bench_run;
 pub mod cli;
 mod command;
+pub mod comparison;
 mod data;
 mod event_record;
 mod event_text;

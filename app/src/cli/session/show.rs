@@ -22,7 +22,7 @@ pub fn list(a: &PathArguments) -> Result<(), Failure> {
     }
     let rows: Vec<Vec<String>> = entries.iter().map(entry_row).collect();
     let heading = [
-        "file", "title", "specimen", "line", "km/h", "s", "mean N", "σ N", "state",
+        "file", "date", "title", "specimen", "line", "km/h", "s", "mean N", "σ N", "state",
     ];
     text::table(&heading, &rows);
     for entry in &entries {
@@ -44,6 +44,7 @@ fn entry_json(entry: &ListEntry) -> Value {
     map.extend([
         ("path".into(), json!(entry.path)),
         ("error".into(), Value::Null),
+        ("date".into(), json!(listed.date)),
         ("title".into(), json!(listed.title)),
         ("specimen".into(), json!(listed.specimen)),
         ("line".into(), json!(listed.line)),
@@ -67,7 +68,11 @@ fn entry_row(entry: &ListEntry) -> Vec<String> {
     let state = match (listed.info.finished, listed.result.get("trip")) {
         (false, _) => "unfinished".to_owned(),
         (true, Some(trip)) => trip.clone(),
-        (true, None) => listed.result.get("state").cloned().unwrap_or_default(),
+        // A recording around a trigger ends before the run has a result.
+        (true, None) => {
+            let state = listed.result.get("state");
+            state.unwrap_or(&listed.reason).clone()
+        }
     };
     let state = if listed.info.recovered {
         format!("{state} (recovered)").trim().to_owned()
@@ -77,6 +82,7 @@ fn entry_row(entry: &ListEntry) -> Vec<String> {
     let speed = listed.speed_kmh;
     vec![
         name,
+        listed.date.clone(),
         listed.title.clone(),
         listed.specimen.clone(),
         listed.line.clone(),
