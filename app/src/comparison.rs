@@ -18,6 +18,7 @@ use rt_core::signal::spans::{SpanStatistics, span_statistics};
 use rt_core::signal::spectrum::SpectrumSettings;
 use rt_core::signal::spectrum::cross::cross_spectrum;
 use rt_core::signal::spectrum::density::{Density, welch};
+use std::cmp::Ordering;
 use track::{LineKnown, Track};
 
 /// What samples of two recordings have in common.
@@ -51,7 +52,9 @@ impl Axis {
 #[derive(Debug, thiserror::Error)]
 pub enum ComparisonError {
     /// One recording is compared with nothing.
-    #[error("{0} recording(s) were given; expected at least two: the first is what the others are compared with")]
+    #[error(
+        "{0} recording(s) were given; expected at least two: the first is what the others are compared with"
+    )]
     TooFew(usize),
     /// A recording cannot be read.
     #[error(transparent)]
@@ -74,7 +77,9 @@ pub enum ComparisonError {
         axis: Axis,
     },
     /// Most of a recording is missing.
-    #[error("'{name}' lacks {missing} ticks and holds {frames} frames: too little is left to compare")]
+    #[error(
+        "'{name}' lacks {missing} ticks and holds {frames} frames: too little is left to compare"
+    )]
     Gaps {
         /// Which recording.
         name: String,
@@ -345,7 +350,7 @@ fn choose_stretch(
         request.to.unwrap_or(usual.1),
     );
     // Not a number is no stretch either.
-    if !(from < to) {
+    if from.partial_cmp(&to) != Some(Ordering::Less) {
         let unit = axis.unit();
         return Err(ComparisonError::Range { from, to, unit });
     }
@@ -440,7 +445,8 @@ impl Context<'_> {
             let found = span_statistics(&track.positions, &filtered, &supports);
             found.map_err(&refuse)?.spans
         };
-        let spectrum = welch(&track.values[part], &self.spectrum_settings(rate)).map_err(&refuse)?;
+        let spectrum =
+            welch(&track.values[part], &self.spectrum_settings(rate)).map_err(&refuse)?;
         Ok(Curve {
             name,
             title: session.header().title.clone(),

@@ -9,10 +9,10 @@ use rt_core::bench::pantograph_lqg::PantographLqgConfig;
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::guard::State;
+use rt_core::model::catenary::simulate::default_spans;
 use rt_core::model::catenary::{
     Coupling, FullWire, Line, LinearLine, Reference, Report, Run, Series,
 };
-use rt_core::model::catenary::simulate::default_spans;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::signal::contact_force::{ContactForceReport, ForceFilter, ReportSettings};
 use rt_core::signal::spans::span_statistics;

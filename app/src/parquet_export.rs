@@ -283,7 +283,11 @@ fn metadata(
         Value::Object(pairs.collect()).to_string()
     };
     let end = session.end().cloned().unwrap_or_default();
-    let events: Vec<Value> = session.events(range)?.iter().map(event_record::to_json).collect();
+    let events: Vec<Value> = session
+        .events(range)?
+        .iter()
+        .map(event_record::to_json)
+        .collect();
     let speed = header.speed_kmh.map_or_else(String::new, |v| v.to_string());
     let mut pairs: Vec<(String, String)> = [
         ("format_version", session.version().to_string()),

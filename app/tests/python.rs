@@ -46,7 +46,9 @@ fn the_loader_of_the_readme_and_pyarrow_read_what_was_recorded() {
     let mut files = Vec::new();
     for format in ["csv", "parquet"] {
         let out = scratch.path(&format!("run.{format}"));
-        let export = ["session", "export", &recording, "--to", format, "--out", &out];
+        let export = [
+            "session", "export", &recording, "--to", format, "--out", &out,
+        ];
         let exported = pantobench(&export);
         assert!(exported.status.success(), "{}", stderr(&exported));
         files.push(out);

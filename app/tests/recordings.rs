@@ -245,7 +245,9 @@ fn parquet_is_written_whole_or_not_at_all() {
     assert_eq!(std::fs::read(&out).unwrap(), bytes);
 
     let stretch = scratch.path("stretch.parquet");
-    let mut arguments = vec!["session", "export", &path, "--to", "parquet", "--out", &stretch];
+    let mut arguments = vec![
+        "session", "export", &path, "--to", "parquet", "--out", &stretch,
+    ];
     arguments.extend(["--from", "1", "--until", "1.5", "--channels", "force"]);
     let exported = pantobench(&[&arguments[..], &["--json"]].concat());
     assert_eq!(json(&exported)["frames"], 250);
@@ -267,7 +269,10 @@ fn what_an_earlier_run_left_behind_is_recovered_by_the_next() {
     assert!(said.contains("hopeless.mcap.part"), "{said}");
     assert_ne!(path, new);
     let check = json(&pantobench(&["session", "check", &path, "--json"]));
-    assert_eq!((&check["ok"], &check["recovered"]), (&true.into(), &true.into()));
+    assert_eq!(
+        (&check["ok"], &check["recovered"]),
+        (&true.into(), &true.into())
+    );
 }
 
 #[test]
@@ -292,7 +297,12 @@ fn triggers_of_a_session_record_what_happens_around_them() {
     assert!(said.contains("event 'parameter'"), "{said}");
     let recordings = json(&output)["recordings"].as_array().unwrap().clone();
     assert_eq!(recordings.len(), 1);
-    let info = json(&pantobench(&["session", "info", recordings[0].as_str().unwrap(), "--json"]));
+    let info = json(&pantobench(&[
+        "session",
+        "info",
+        recordings[0].as_str().unwrap(),
+        "--json",
+    ]));
     assert_eq!(info["ok"], true);
     let events = info["event_list"].as_array().unwrap();
     let changed = events.iter().find(|e| e["kind"] == "parameter").unwrap();
@@ -329,14 +339,23 @@ fn triggers_that_make_no_sense_are_located() {
     let scratch = Scratch::new("record-bad-triggers");
     let cases = [
         ("before_s: 1.0", "record.triggers"),
-        ("triggers: [Event(kind: \"party\")]", "record.triggers[0].kind"),
+        (
+            "triggers: [Event(kind: \"party\")]",
+            "record.triggers[0].kind",
+        ),
         (
             "triggers: [Event(kind: \"trip\"), Channel(id: \"force\", crossing: Outside(low: 2.0, high: 1.0))]",
             "record.triggers[1].crossing",
         ),
-        ("triggers: [Event(kind: \"trip\")], before_s: -1.0", "record.before_s"),
+        (
+            "triggers: [Event(kind: \"trip\")], before_s: -1.0",
+            "record.before_s",
+        ),
         ("triggers: [Event(kind: \"trip\")], befor_s: 1.0", "befor_s"),
-        ("triggers: [Event(kind: \"trip\")], before_s: 1e9", "before_s"),
+        (
+            "triggers: [Event(kind: \"trip\")], before_s: 1e9",
+            "before_s",
+        ),
         (
             "triggers: [Channel(id: \"farce\", crossing: Rising(1.0))]",
             "triggers[0].id",

@@ -90,7 +90,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         report.missing_ticks(),
         if report.info.ok { "sound" } else { "not sound" }
     );
-    println!("  {:.2} bytes a sample ({:.1} MB)", bytes / samples, bytes * 1e-6);
+    println!(
+        "  {:.2} bytes a sample ({:.1} MB)",
+        bytes / samples,
+        bytes * 1e-6
+    );
     println!(
         "  ring at most {:.1} % full ({:.0} ms), longest sync {:?}",
         100.0 * fullest as f64 / capacity as f64,

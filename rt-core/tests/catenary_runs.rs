@@ -10,12 +10,12 @@ mod catenary;
 use catenary::{line, linear, pantograph, standard, within};
 use rt_core::model::catenary::line::{ContactSupport, SteadyArm};
 use rt_core::model::catenary::{
-    CatenaryError, Coupling, FullWire, Line, LinearLine, ModalBasis, ModalOptions,
-    ModalWire, Reference, Report, Run, WireModel,
+    CatenaryError, Coupling, FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire,
+    Reference, Report, Run, WireModel,
 };
-use rt_core::signal::contact_force::ForceFilter;
 use rt_core::model::interaction_mass::MassCoupling;
 use rt_core::model::pantograph::Pantograph;
+use rt_core::signal::contact_force::ForceFilter;
 use std::sync::Arc;
 
 fn report(

@@ -18,11 +18,9 @@ use rt_core::control::predictive::{
     FallBack, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveError, PredictiveRig,
     PredictiveTuning, Tick, even_way,
 };
-use rt_core::model::catenary::{
-    FullWire, ModalBasis, ModalOptions, ModalWire, Series, WireModel,
-};
-use rt_core::signal::contact_force::ForceFilter;
+use rt_core::model::catenary::{FullWire, ModalBasis, ModalOptions, ModalWire, Series, WireModel};
 use rt_core::no_alloc::{CountingAllocator, guarded};
+use rt_core::signal::contact_force::ForceFilter;
 use rt_core::signal::error_index::error_index_percent;
 use std::sync::{Arc, LazyLock};
 

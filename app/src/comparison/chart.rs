@@ -81,7 +81,7 @@ impl Chart {
             let at = self.y.at(t);
             rule(out, "grid", left, at, right, at);
             let number = if self.is_logarithmic {
-                format!(r#"10<tspan dy="-5" font-size="9">{t:.0}</tspan>"#)
+                power_of_ten(t.round() as i32)
             } else {
                 format!("{t:.y_places$}")
             };
@@ -92,17 +92,16 @@ impl Chart {
                 at + 4.0
             );
         }
-        let middle = (top + bottom) / 2.0;
-        let beside = left - 52.0;
         let _ = writeln!(
             out,
             r#"<rect class="frame" x="{left:.1}" y="{top:.1}" width="{:.1}" height="{:.1}"/>
-<text x="{beside:.1}" y="{middle:.1}" text-anchor="middle" transform="rotate(-90 {beside:.1} {middle:.1})">{y_name}</text>
-<text x="{:.1}" y="{:.1}" text-anchor="middle">{x_name}</text>"#,
+<text x="{left:.1}" y="{:.1}">{y_name}</text>
+<text x="{:.1}" y="{:.1}" text-anchor="end">{x_name}</text>"#,
             right - left,
             bottom - top,
-            (left + right) / 2.0,
-            bottom + 34.0
+            top - 6.0,
+            right,
+            bottom + 32.0
         );
     }
 
@@ -132,6 +131,19 @@ impl Chart {
     }
 }
 
+/// 10⁻², in characters that every program can show.
+fn power_of_ten(exponent: i32) -> String {
+    let raised = |c: char| match c {
+        '-' => '⁻',
+        '1' => '¹',
+        '2' => '²',
+        '3' => '³',
+        digit => char::from_u32(0x2070 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
+    };
+    let exponent: String = exponent.to_string().chars().map(raised).collect();
+    format!("10{exponent}")
+}
+
 /// At most four points for each half column of the page: first, smallest, largest, last, in their order.
 fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let column = |p: &(f64, f64)| (2.0 * p.0).floor();
@@ -156,11 +168,7 @@ fn polyline(out: &mut String, style: &str, points: &[(f64, f64)]) {
         .iter()
         .map(|(x, y)| format!("{x:.1},{y:.1}"))
         .collect();
-    let _ = writeln!(
-        out,
-        r#"<polyline {style} points="{}"/>"#,
-        points.join(" ")
-    );
+    let _ = writeln!(out, r#"<polyline {style} points="{}"/>"#, points.join(" "));
 }
 
 /// Smallest and largest known value with some room around, for an axis.
@@ -180,6 +188,14 @@ pub fn range<'a>(values: impl Iterator<Item = &'a f64>) -> (f64, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn powers_are_raised() {
+        assert_eq!(
+            [-10, 0, 2, 34].map(power_of_ten),
+            ["10⁻¹⁰", "10⁰", "10²", "10³⁴"]
+        );
+    }
 
     #[test]
     fn thinning_keeps_every_extreme() {

@@ -2,7 +2,7 @@
 
 use super::chart::{Chart, Place, range};
 use super::{Compared, Curve};
-use rt_core::svg::{escaped, rule};
+use rt_core::svg::{decimals, escaped, rule};
 use std::fmt::Write;
 
 // Writing to a string cannot fail, so the results of `write!` are dropped in this file.
@@ -13,8 +13,8 @@ const RIGHT: f64 = WIDTH - 24.0;
 /// The legend begins here, a line a recording.
 const LEGEND: f64 = 56.0;
 const LEGEND_LINE: f64 = 20.0;
-/// Space between two charts: numbers and name of an axis.
-const BETWEEN: f64 = 58.0;
+/// Space between two charts: numbers and names of axes.
+const BETWEEN: f64 = 64.0;
 const OVERLAY: f64 = 300.0;
 const DIFFERENCE: f64 = 200.0;
 const SPECTRA: f64 = 280.0;
@@ -23,34 +23,42 @@ const BEYOND_CUTOFF: f64 = 2.0;
 /// Densities below this part of the largest are not looked at.
 const LEAST_DENSITY: f64 = 1e-6;
 
-/// Colours that people with any colour vision tell apart (Okabe and Ito).
-const COLOURS: [&str; 6] = [
-    "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9",
+/// Colours that people with any colour vision tell apart (Okabe and Ito): red, green, blue.
+const COLOURS: [[u8; 3]; 6] = [
+    [0, 114, 178],
+    [213, 94, 0],
+    [0, 158, 115],
+    [204, 121, 167],
+    [230, 159, 0],
+    [86, 180, 233],
 ];
 
-fn colour(index: usize) -> &'static str {
-    COLOURS[index % COLOURS.len()]
-}
-
-/// Attributes of a curve: unfiltered ones are thin and pale.
+/// Attributes of a curve: unfiltered ones are thin and pale. Pale and not transparent, which not every program
+/// can show.
 fn style(index: usize, is_filtered: bool) -> String {
-    let (width, opacity) = if is_filtered { (1.6, 1.0) } else { (0.7, 0.35) };
+    let (width, share) = if is_filtered { (1.6, 1.0) } else { (0.7, 0.4) };
+    let pale = |c: u8| 255.0 - share * (255.0 - f64::from(c));
+    let [r, g, b] = COLOURS[index % COLOURS.len()].map(pale);
     // Beyond the last colour curves are dashed.
     let dash = if index < COLOURS.len() {
-        String::new()
+        ""
     } else {
-        r#" stroke-dasharray="6 3""#.to_owned()
+        r#" stroke-dasharray="6 3""#
     };
-    let colour = colour(index);
     format!(
-        r#"fill="none" stroke="{colour}" stroke-width="{width}" stroke-opacity="{opacity}" stroke-linejoin="round"{dash}"#
+        r#"fill="none" stroke="rgb({r:.0},{g:.0},{b:.0})" stroke-width="{width}" stroke-linejoin="round"{dash}"#
     )
+}
+
+/// A value with five significant digits.
+fn number(value: f64) -> String {
+    format!("{value:.*}", decimals(1e-4 * value.abs().max(1e-3)))
 }
 
 /// Draws a comparison as SVG.
 pub fn svg(compared: &Compared) -> String {
     let curves: Vec<&Curve> = compared.curves().collect();
-    let overlay_top = LEGEND + LEGEND_LINE * curves.len() as f64 + 12.0;
+    let overlay_top = LEGEND + LEGEND_LINE * curves.len() as f64 + 24.0;
     let difference_top = overlay_top + OVERLAY + BETWEEN;
     let spectra_top = difference_top + DIFFERENCE + BETWEEN;
     let height = spectra_top + SPECTRA + BETWEEN;
@@ -120,10 +128,10 @@ fn legend(out: &mut String, compared: &Compared, curves: &[&Curve]) {
         let y = LEGEND + LEGEND_LINE * i as f64;
         let s = &curve.report.filtered;
         let mut text = format!(
-            "{}: mean {:.4} {unit}, σ {:.4} {unit}",
+            "{}: mean {} {unit}, σ {} {unit}",
             escaped(&curve.name),
-            s.mean,
-            s.standard_deviation
+            number(s.mean),
+            number(s.standard_deviation)
         );
         let against = i.checked_sub(1).and_then(|i| compared.others.get(i));
         match against.map(|a| (a.error_percent, a.difference.rms)) {
@@ -131,7 +139,7 @@ fn legend(out: &mut String, compared: &Compared, curves: &[&Curve]) {
                 let _ = write!(text, ", error index {error:.2} %");
             }
             Some((None, rms)) => {
-                let _ = write!(text, ", difference {rms:.4} {unit} rms");
+                let _ = write!(text, ", difference {} {unit} rms", number(rms));
             }
             None => text.push_str(" (what the others are compared with)"),
         }
@@ -270,7 +278,10 @@ fn spectra(
     let (low, high) = if low > high {
         (0.0, 1.0)
     } else {
-        (low.max(high + LEAST_DENSITY.log10()).floor(), high.ceil().max(low.floor() + 1.0))
+        (
+            low.max(high + LEAST_DENSITY.log10()).floor(),
+            high.ceil().max(low.floor() + 1.0),
+        )
     };
     let chart = Chart::new(place, (0.0, highest_hz), (low, high), true);
     let unit = &compared.channel.unit;
@@ -301,10 +312,20 @@ fn coherence(out: &mut String, compared: &Compared, place: Place, highest_hz: f6
                 let x = place.left + 10.0;
                 let name = escaped(&against.curve.name);
                 let problem = escaped(&e.to_string());
-                let _ = writeln!(out, r#"<text x="{x:.1}" y="{y:.1}">{name}: {problem}</text>"#);
+                let _ = writeln!(
+                    out,
+                    r#"<text x="{x:.1}" y="{y:.1}">{name}: {problem}</text>"#
+                );
                 refusals += 1.0;
             }
         }
     }
-    rule(out, "zero", place.left, place.bottom, place.right, place.bottom);
+    rule(
+        out,
+        "zero",
+        place.left,
+        place.bottom,
+        place.right,
+        place.bottom,
+    );
 }

@@ -117,7 +117,11 @@ pub fn statistics_csv(compared: &Compared) -> String {
                 }
             }
         };
-        numbers(row.bands.into_iter().map(Some).collect(), bands.len(), &mut out);
+        numbers(
+            row.bands.into_iter().map(Some).collect(),
+            bands.len(),
+            &mut out,
+        );
         numbers(vec![row.rms_difference], 1, &mut out);
         numbers(row.errors_percent, 1 + bands.len(), &mut out);
         out.push('\n');

@@ -54,7 +54,7 @@ impl Track {
             let begin = *begin.get_or_insert(frame.t_nanos);
             let position = match place {
                 Some(place) => frame.values[place],
-                None => frame.t_nanos.saturating_sub(begin) as f64 * 1e-9,
+                None => frame.t_nanos.saturating_sub(begin) as f64 / 1e9,
             };
             // Where nobody knows the place there is a gap, as if the frame were lost.
             if !position.is_finite() {

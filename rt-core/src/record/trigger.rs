@@ -95,9 +95,8 @@ impl TriggerSetup {
                 Crossing::Outside { low, high } => low < high,
             };
             if !is_sound {
-                let problem = format!(
-                    "on '{id}' is {crossing:?}; expected finite levels, low below high"
-                );
+                let problem =
+                    format!("on '{id}' is {crossing:?}; expected finite levels, low below high");
                 return Err(FieldError::new(format!("triggers[{i}].crossing"), problem));
             }
         }
@@ -112,9 +111,8 @@ impl Watches {
             match trigger {
                 Trigger::Event { kind } => own.kinds.push(kind.clone()),
                 Trigger::Channel { id, crossing } => {
-                    let column = crate::record::column_of(channels, id).map_err(|e| {
-                        FieldError::new(format!("triggers[{i}].id"), e.to_string())
-                    })?;
+                    let column = crate::record::column_of(channels, id)
+                        .map_err(|e| FieldError::new(format!("triggers[{i}].id"), e.to_string()))?;
                     let unit = &channels[column].unit;
                     let text = match crossing {
                         Crossing::Rising(level) => format!("{id} has risen to {level} {unit}"),

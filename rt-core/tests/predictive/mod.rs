@@ -11,8 +11,8 @@ use rt_core::model::catenary::simulate::RAMP_M;
 use rt_core::model::catenary::{
     Coupling, FullWire, Line, LinearLine, Reference, Report, Run, Series, WireModel,
 };
-use rt_core::signal::contact_force::ForceFilter;
 use rt_core::model::pantograph::Pantograph;
+use rt_core::signal::contact_force::ForceFilter;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;

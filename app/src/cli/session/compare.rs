@@ -2,7 +2,9 @@
 
 use super::{failure, open};
 use crate::cli::{Failure, text};
-use crate::comparison::{self, Against, Axis, Compared, ComparisonError, Curve, Request, picture, table};
+use crate::comparison::{
+    self, Against, Axis, Compared, ComparisonError, Curve, Request, picture, table,
+};
 use rt_core::signal::statistics::ForceStatistics;
 use serde_json::{Value, json};
 use std::fs::OpenOptions;
@@ -286,7 +288,11 @@ fn print(compared: &Compared) {
             ]);
             cells.push(row.losses.map_or_else(String::new, |l| l.count.to_string()));
             let count = bands.len();
-            let band = |i: usize| row.bands.get(i).map_or_else(String::new, |b| text::number(*b));
+            let band = |i: usize| {
+                row.bands
+                    .get(i)
+                    .map_or_else(String::new, |b| text::number(*b))
+            };
             cells.extend((0..count).map(band));
             let error = |i: usize| percent(row.errors_percent.get(i).copied().flatten());
             cells.extend((0..=count).map(error));

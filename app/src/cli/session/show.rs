@@ -121,7 +121,10 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
             ("further".into(), json!(header.further)),
             ("reason".into(), json!(end.reason)),
             ("result".into(), json!(end.result)),
-            ("event_list".into(), events.iter().map(event_record::to_json).collect()),
+            (
+                "event_list".into(),
+                events.iter().map(event_record::to_json).collect(),
+            ),
         ]);
         println!("{}", Value::Object(map));
         return Ok(());
