@@ -7,6 +7,7 @@ mod track;
 
 pub use track::name_of;
 
+use rt_core::guard::State;
 use rt_core::record::error::RecordError;
 use rt_core::record::reader::Session;
 use rt_core::record::schema::RecordedChannel;
@@ -368,10 +369,18 @@ fn shortest_s(tracks: &[Track], stretch: (f64, f64)) -> f64 {
 /// What a person should know before drawing conclusions.
 fn notes(sessions: &[Session], axis: Axis) -> Vec<String> {
     let mut notes = Vec::new();
-    let header = |s: &Session| s.header().clone();
-    let first = header(&sessions[0]);
+    let first = sessions[0].header();
+    for session in sessions.iter().filter(|_| axis == Axis::Time) {
+        let begins = session.frame_at(0).ok().flatten();
+        if begins.is_some_and(|f| f.frame.state == State::Running) {
+            notes.push(format!(
+                "'{}' begins while the bench runs: its times are counted from there",
+                name_of(session.path())
+            ));
+        }
+    }
     for session in &sessions[1..] {
-        let (own, name) = (header(session), name_of(session.path()));
+        let (own, name) = (session.header(), name_of(session.path()));
         let hash = "line.ron";
         if axis == Axis::Place && own.model_hashes.get(hash) != first.model_hashes.get(hash) {
             notes.push(format!(

@@ -127,8 +127,11 @@ fn forge_chunk(bytes: &mut Vec<u8>, random: &mut Random) {
         }
     }
     let packed = zstd::bulk::compress(&content, 1).unwrap();
+    // Some lie about how large they are.
+    let lies = [60 << 20, 65 << 20, u64::MAX];
+    let claimed = lies.get(random.below(12)).copied();
     let mut forged = body[..16].to_vec();
-    forged.extend((content.len() as u64).to_le_bytes());
+    forged.extend(claimed.unwrap_or(content.len() as u64).to_le_bytes());
     forged.extend(crc32fast::hash(&content).to_le_bytes());
     forged.extend(&body[28..32 + name]);
     forged.extend((packed.len() as u64).to_le_bytes());
