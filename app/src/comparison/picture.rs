@@ -113,12 +113,13 @@ fn head(out: &mut String, compared: &Compared, height: f64) {
 .support {{ stroke: #999; stroke-dasharray: 4 3 }} .zero {{ stroke: #666 }}
 </style>
 <rect class="paper" width="{WIDTH}" height="{height}"/>
-<text x="{LEFT}" y="30" font-size="17">{}, {:.1} to {:.1} {} ({})</text>"##,
+<text x="{LEFT}" y="30" font-size="17">{}, {:.1} to {:.1} {} ({}); bold below {} Hz, pale unfiltered</text>"##,
         escaped(label),
         stretch.from,
         stretch.to,
         compared.axis.unit(),
-        stretch.chosen
+        stretch.chosen,
+        compared.reference.report.filter.cutoff_hz
     );
 }
 
@@ -284,8 +285,14 @@ fn spectra(
         )
     };
     let chart = Chart::new(place, (0.0, highest_hz), (low, high), true);
-    let unit = &compared.channel.unit;
-    let y_name = format!("spectral density in ({})²/Hz", escaped(unit));
+    let unit = escaped(&compared.channel.unit);
+    let is_single = unit.chars().all(char::is_alphabetic);
+    let squared = match unit.as_str() {
+        "" => "1".to_owned(),
+        unit if is_single => format!("{unit}²"),
+        unit => format!("({unit})²"),
+    };
+    let y_name = format!("spectral density in {squared}/Hz");
     chart.frame(out, "frequency in Hz", &y_name);
     band_edges(out, &chart, compared, highest_hz);
     for (i, (curve, logarithms)) in curves.iter().zip(&logarithms).enumerate() {
