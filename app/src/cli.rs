@@ -79,7 +79,7 @@ enum CommandLine {
     Line(line::Arguments),
     /// Gains, stability and margins of the LQG loop.
     Lqg(lqg::Arguments),
-    /// List, check, recover and export recordings.
+    /// List, check, recover, export and compare recordings.
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
     Simulate(simulate::Arguments),

@@ -24,6 +24,24 @@ use rt_core::fault::Fault;
 use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::param::ParamSpec;
 use rt_core::record::event::{EventRecord, FieldValue};
+use serde_json::{Map, Value, json};
+
+/// Every kind of event that a loop makes.
+pub const KINDS: [&str; 13] = [
+    "state",
+    "parameter",
+    "parameter.settled",
+    "parameter.refused",
+    "gains",
+    "gains.refused",
+    "gains.misfit",
+    "fallback",
+    "refused",
+    "warning",
+    "trip",
+    "stopping",
+    "mark",
+];
 
 type Fields = Vec<(String, FieldValue)>;
 
@@ -45,6 +63,21 @@ pub fn of(event: &Event, layout: &Layout, params: &[ParamSpec]) -> EventRecord {
         text: event_text::words(event, layout, params),
         fields,
     }
+}
+
+/// An event with its values, for machines.
+pub fn to_json(event: &EventRecord) -> Value {
+    let fields = event.fields.iter().map(|(key, value)| {
+        let value = match value {
+            FieldValue::Number(x) => json!(x),
+            FieldValue::Text(text) => json!(text),
+        };
+        (key.clone(), value)
+    });
+    json!({
+        "seq": event.seq, "t_s": event.t_nanos as f64 * 1e-9, "kind": event.kind, "text": event.text,
+        "fields": fields.collect::<Map<_, _>>(),
+    })
 }
 
 fn kind_and_fields(
@@ -240,8 +273,10 @@ mod tests {
             (EventKind::Stopping(StopCause::Requested), "stopping cause"),
             (EventKind::Mark { number: 3 }, "mark number=3"),
         ];
+        let mut seen = Vec::new();
         for (kind, expected) in cases {
             let record = record(kind);
+            seen.push(record.kind.clone());
             let mut shown = record.kind.clone();
             for (key, value) in &record.fields {
                 shown.push(' ');
@@ -254,5 +289,7 @@ mod tests {
             assert_eq!((record.seq, record.t_nanos), (7, 14_000_000));
             assert!(!record.text.is_empty());
         }
+        seen.dedup();
+        assert_eq!(seen, KINDS);
     }
 }

@@ -9,10 +9,13 @@ use rt_core::bench::pantograph_lqg::PantographLqgConfig;
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::guard::State;
+use rt_core::model::catenary::simulate::default_spans;
 use rt_core::model::catenary::{
-    Coupling, Filter, FullWire, Line, LinearLine, Reference, Report, Run, Series,
+    Coupling, FullWire, Line, LinearLine, Reference, Report, Run, Series,
 };
 use rt_core::model::pantograph::Pantograph;
+use rt_core::signal::contact_force::{ContactForceReport, ForceFilter, ReportSettings};
+use rt_core::signal::spans::span_statistics;
 use serde_json::{Value, json};
 use std::sync::Arc;
 
@@ -124,9 +127,9 @@ impl HilSamples {
             None
         };
         let report = |cutoff_hz: f64| {
-            let filter = Filter {
+            let filter = ForceFilter {
                 cutoff_hz,
-                ..Filter::default()
+                ..ForceFilter::default()
             };
             Report::of(&line, &run, &self.series, 0, filter, reference.as_ref())
                 .map_err(|e| words(&e))
@@ -141,7 +144,20 @@ impl HilSamples {
         if reference.is_some() {
             result["error_40hz_pct"] = json!(report(40.0)?.error_filtered_pct);
         }
-        result["tracking_mm"] = self.tracking_mm(run.evaluated(&line));
+        let (from, to) = run.evaluated(&line);
+        result["tracking_mm"] = self.tracking_mm((from, to));
+        let end = self.series.x.partition_point(|x| *x <= to);
+        let part = self.series.x.partition_point(|x| *x < from).min(end)..end;
+        let (forces, rate) = (&self.series.force, 1.0 / self.series.dt);
+        let settings = ReportSettings::default();
+        let contact_force = ContactForceReport::within(forces, part, rate, &settings);
+        result["contact_force"] = json!(contact_force.map_err(|e| words(&e))?);
+        let smooth = settings.filter.zero_phase(forces, rate);
+        let smooth = smooth.map_err(|e| words(&e))?.values;
+        let supports = &line.layout.supports[run.spans.0 - 1..=run.spans.1];
+        let supports: Vec<f64> = supports.iter().map(|s| s.x).collect();
+        let spans = span_statistics(&self.series.x, &smooth, &supports).map_err(|e| words(&e))?;
+        result["spans"] = json!(spans.spans);
         Ok(result)
     }
 
@@ -151,10 +167,9 @@ impl HilSamples {
         pantograph: &Pantograph,
         stiffness: f64,
     ) -> Result<Run, String> {
-        let mut run = Run::new(line, pantograph, config.speed_kmh).map_err(|e| e.to_string())?;
-        let (first, last) = config.run_spans(line.layout.spans());
-        run.start_span = first;
-        run.spans = (run.spans.0.max(first), run.spans.1.min(last));
+        let spans = evaluated_spans(config, line.layout.spans())?;
+        let mut run = Run::with_spans(pantograph, config.speed_kmh, spans);
+        run.start_span = config.run_spans(line.layout.spans()).0;
         run.coupling = Coupling::Implicit { stiffness };
         Ok(run)
     }
@@ -173,6 +188,22 @@ impl HilSamples {
             .map(|(max, min)| max.max(-min));
         json!({ "mean": statistics.mean(), "std": statistics.std(), "max_abs": max_abs })
     }
+}
+
+/// First and last span of a run that are evaluated, from 1: those of a simulation that are run at all.
+pub fn evaluated_spans(
+    config: &PantographLqgConfig,
+    spans: usize,
+) -> Result<(usize, usize), String> {
+    let (first, last) = default_spans(spans).map_err(|e| e.to_string())?;
+    let (begin, end) = config.run_spans(spans);
+    let (first, last) = (first.max(begin), last.min(end));
+    if first > last {
+        return Err(format!(
+            "none of the spans {begin} to {end} that are run is one that is evaluated"
+        ));
+    }
+    Ok((first, last))
 }
 
 /// The coupled solution of the same run, with small steps.

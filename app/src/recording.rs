@@ -11,6 +11,7 @@ use rt_core::param::{ParamSet, ParamSpec};
 use rt_core::record::disk::SystemDisk;
 use rt_core::record::engine::Engine;
 use rt_core::record::header::{SessionHeader, TextMap};
+use rt_core::record::recover::{Recovered, recover_directory};
 use rt_core::record::setup::RecorderSetup;
 use rt_core::rt_env::RtStatus;
 use std::path::{Path, PathBuf};
@@ -166,45 +167,75 @@ pub fn setup(directory: &Path, loaded: &LoadedSession, header: SessionHeader) ->
     words.extend(header.speed_kmh.map(|speed| format!("{speed:.0}kmh")));
     RecorderSetup {
         name_words: words,
+        trigger: loaded.session.record.clone().unwrap_or_default(),
         ..RecorderSetup::new(directory, header)
     }
 }
 
-/// Records a whole run in the thread of whoever drains the loop's rings.
+/// Makes whole files of what earlier runs left unfinished in a directory. Says what became of each in
+/// words; nothing if the directory does not exist yet.
+pub fn recover_leftovers(directory: &Path) -> Vec<String> {
+    if !directory.is_dir() {
+        return Vec::new();
+    }
+    let in_words = |recovered: Recovered| match recovered.outcome {
+        Ok(path) => format!(
+            "an earlier recording was cut off; what was recorded is in {}",
+            path.display()
+        ),
+        Err(e) => format!("an unfinished recording was left as it is: {e}"),
+    };
+    match recover_directory(directory) {
+        Ok(all) => all.into_iter().map(in_words).collect(),
+        Err(e) => vec![format!("unfinished recordings were not looked for: {e}")],
+    }
+}
+
+/// Records a run, or what happens around the triggers of its session, in the thread of whoever drains the
+/// loop's rings.
 pub struct Recording {
     engine: Engine,
     layout: Layout,
     params: &'static [ParamSpec],
+    waits_for_triggers: bool,
 }
 
 /// What became of a recording.
 pub struct Recorded {
-    /// The file; `None` if it could not be finished.
-    pub path: Option<PathBuf>,
+    /// The files, the newest last; one a trigger. Empty if none could be finished or no trigger fired.
+    pub paths: Vec<PathBuf>,
     /// Why it ended before the run did, if so.
     pub problem: Option<String>,
+    /// Whether it waited for triggers.
+    pub waited_for_triggers: bool,
 }
 
 impl Recording {
-    /// Makes the directory and opens the file.
+    /// Makes the directory and opens the file, or begins to wait for triggers if the setup has some.
     pub fn begin(
         setup: RecorderSetup,
         layout: &Layout,
         params: &'static [ParamSpec],
     ) -> Result<Self, String> {
+        let waits_for_triggers = !setup.trigger.triggers.is_empty();
         let mut engine = Engine::new(setup, Box::new(SystemDisk)).map_err(|e| e.to_string())?;
-        engine.start();
+        if waits_for_triggers {
+            engine.arm();
+        } else {
+            engine.start();
+        }
         match engine.status().error {
             Some(error) => Err(error),
             None => Ok(Self {
                 engine,
                 layout: layout.clone(),
                 params,
+                waits_for_triggers,
             }),
         }
     }
 
-    /// The file that is being written, under its final name.
+    /// The file that is being written, under its final name; `None` while a trigger is waited for.
     pub fn path(&self) -> Option<PathBuf> {
         self.engine.status().path
     }
@@ -220,14 +251,15 @@ impl Recording {
         self.engine.event(record);
     }
 
-    /// To be called often; gives what a person should know of the disk. `drops` is how many frames the
+    /// To be called often; gives what a person should know of the disk and of triggers. `drops` is how many frames the
     /// ring could not take since the loop started.
     pub fn service(&mut self, drops: u64) -> Vec<String> {
         self.engine.service(drops);
         let notices = self.engine.take_notices().into_iter();
+        // The one file of a whole run is named by whoever opened it.
         let is_routine = |kind: &str| ["recording.trigger", "recording.end"].contains(&kind);
         notices
-            .filter(|notice| !is_routine(&notice.kind))
+            .filter(|notice| self.waits_for_triggers || !is_routine(&notice.kind))
             .map(|notice| notice.text)
             .collect()
     }
@@ -238,8 +270,9 @@ impl Recording {
         self.engine.stop(reason);
         let status = self.engine.status();
         Recorded {
-            path: status.finished.last().cloned(),
+            paths: status.finished,
             problem: status.error,
+            waited_for_triggers: self.waits_for_triggers,
         }
     }
 }
@@ -297,7 +330,7 @@ mod tests {
         assert!(warnings[0].contains("MB left"), "{warnings:?}");
         assert_eq!(warnings.len(), 1);
         assert!(recorded.problem.unwrap().contains("free space"));
-        let session = Session::open(&recorded.path.unwrap()).unwrap();
+        let session = Session::open(&recorded.paths[0]).unwrap();
         assert!(session.check().unwrap().info.ok);
         assert_eq!(session.frames(TimeRange::ALL).count(), 1);
         std::fs::remove_dir_all(&scratch).unwrap();

@@ -1,5 +1,6 @@
 //! Session files: which bench runs on which rig, with which settings and for how long.
 
+use crate::event_record;
 use drivers::simulated::Injection;
 use rt_core::bench::BenchConfig;
 use rt_core::file::{
@@ -7,6 +8,7 @@ use rt_core::file::{
 };
 use rt_core::guard::Limit;
 use rt_core::param::{self, ParamError, ParamSet};
+use rt_core::record::trigger::{Trigger, TriggerSetup};
 use rt_core::rt_env::RtRequest;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -55,6 +57,9 @@ pub struct Session {
     /// Faults that a simulated rig shows.
     #[serde(default)]
     pub inject: Vec<Injection>,
+    /// Recordings hold what happens around triggers; `None`: the whole run.
+    #[serde(default)]
+    pub record: Option<TriggerSetup>,
 }
 
 /// Parameters that change at a time of the run.
@@ -133,8 +138,34 @@ impl FileContent for Session {
                 .check()
                 .map_err(|e| e.within(&format!("inject[{i}]")))?;
         }
+        if let Some(record) = &self.record {
+            check_triggers(record).map_err(|e| e.within("record"))?;
+        }
         Ok(())
     }
+}
+
+/// Channels are looked for when the rig is known.
+fn check_triggers(record: &TriggerSetup) -> Result<(), FieldError> {
+    record.check()?;
+    if record.triggers.is_empty() {
+        return Err(FieldError::new(
+            "triggers",
+            "are none; expected at least one: leave 'record' out to record the whole run",
+        ));
+    }
+    for (i, trigger) in record.triggers.iter().enumerate() {
+        if let Trigger::Event { kind } = trigger
+            && !event_record::KINDS.contains(&kind.as_str())
+        {
+            let known = event_record::KINDS.join(", ");
+            return Err(FieldError::new(
+                format!("triggers[{i}].kind"),
+                format!("is '{kind}'; expected one of: {known}"),
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// A session and where it came from: paths in it are relative to that place.

@@ -2,71 +2,42 @@
 
 use rt_core::channel::Frame;
 use rt_core::guard::State;
+use rt_core::signal::statistics::{ForceStatistics, RunningStatistics};
 
-/// Running statistics of one channel (Welford). Values that are no number are left out.
+/// Running statistics of one channel. Values that are no number are left out.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct ChannelStatistics {
-    count: u64,
-    mean: f64,
-    squares: f64,
-    min: f64,
-    max: f64,
-}
+pub struct ChannelStatistics(RunningStatistics);
 
 impl ChannelStatistics {
     /// Takes one value in.
     pub fn add(&mut self, value: f64) {
-        if !value.is_finite() {
-            return;
+        if value.is_finite() {
+            self.0.push(value);
         }
-        if self.count == 0 {
-            (self.min, self.max) = (value, value);
-        }
-        self.count += 1;
-        let before = value - self.mean;
-        self.mean += before / self.count as f64;
-        self.squares += before * (value - self.mean);
-        self.min = self.min.min(value);
-        self.max = self.max.max(value);
     }
 
-    /// Takes in what another one has gathered, as if its values had been added one by one (Chan, Golub
-    /// and LeVeque's pairwise sum).
+    /// Takes in what another one has gathered, as if its values had been added one by one.
     pub fn merge(&mut self, other: &Self) {
-        if other.count == 0 {
-            return;
-        }
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        let count = self.count + other.count;
-        let apart = other.mean - self.mean;
-        let share = other.count as f64 / count as f64;
-        self.squares += other.squares + apart * apart * self.count as f64 * share;
-        self.mean += apart * share;
-        self.count = count;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
+        self.0.merge(&other.0);
     }
 
     /// How many values it has taken in.
     pub fn count(&self) -> u64 {
-        self.count
+        self.0.samples()
     }
 
-    fn known(&self, value: f64) -> Option<f64> {
-        (self.count > 0).then_some(value)
+    fn known(&self, value: fn(&ForceStatistics) -> f64) -> Option<f64> {
+        self.0.statistics().as_ref().map(value)
     }
 
     /// Mean; `None` without values, as all others.
     pub fn mean(&self) -> Option<f64> {
-        self.known(self.mean)
+        self.known(|s| s.mean)
     }
 
     /// Standard deviation of the population: √(Σ(x − mean)²/n).
     pub fn std(&self) -> Option<f64> {
-        self.known((self.squares / self.count.max(1) as f64).sqrt())
+        self.known(|s| s.standard_deviation)
     }
 
     /// Root mean square: √(mean² + std²).
@@ -76,12 +47,12 @@ impl ChannelStatistics {
 
     /// Smallest value.
     pub fn min(&self) -> Option<f64> {
-        self.known(self.min)
+        self.known(|s| s.min)
     }
 
     /// Largest value.
     pub fn max(&self) -> Option<f64> {
-        self.known(self.max)
+        self.known(|s| s.max)
     }
 }
 

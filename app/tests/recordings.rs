@@ -229,6 +229,149 @@ fn a_stretch_is_a_recording_of_its_own() {
 }
 
 #[test]
+fn parquet_is_written_whole_or_not_at_all() {
+    let scratch = Scratch::new("record-parquet");
+    let (run, path) = record(&scratch, "parquet");
+    let out = scratch.path("run.parquet");
+    let export = ["session", "export", &path, "--to", "parquet", "--out", &out];
+    let exported = pantobench(&[&export[..], &["--json"]].concat());
+    assert!(exported.status.success(), "{}", stderr(&exported));
+    assert_eq!(json(&exported)["frames"], json(&run)["cycles"]);
+    let bytes = std::fs::read(&out).unwrap();
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert!(!Path::new(&format!("{out}.part")).exists());
+    let again = pantobench(&export);
+    assert_eq!(again.status.code(), Some(2), "{}", stderr(&again));
+    assert_eq!(std::fs::read(&out).unwrap(), bytes);
+
+    let stretch = scratch.path("stretch.parquet");
+    let mut arguments = vec![
+        "session", "export", &path, "--to", "parquet", "--out", &stretch,
+    ];
+    arguments.extend(["--from", "1", "--until", "1.5", "--channels", "force"]);
+    let exported = pantobench(&[&arguments[..], &["--json"]].concat());
+    assert_eq!(json(&exported)["frames"], 250);
+    arguments[6] = "no/such/directory.parquet";
+    assert_eq!(pantobench(&arguments).status.code(), Some(2));
+}
+
+#[test]
+fn what_an_earlier_run_left_behind_is_recovered_by_the_next() {
+    let scratch = Scratch::new("record-leftover");
+    let (_, path) = record_for(&scratch, "left", "40.0");
+    let bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    std::fs::write(format!("{path}.part"), &bytes[..bytes.len() / 2]).unwrap();
+    scratch.file("left/hopeless.mcap.part", "");
+    let (run, new) = record(&scratch, "left");
+    let said = stderr(&run);
+    assert!(said.contains("cut off") && said.contains(&path), "{said}");
+    assert!(said.contains("hopeless.mcap.part"), "{said}");
+    assert_ne!(path, new);
+    let check = json(&pantobench(&["session", "check", &path, "--json"]));
+    assert_eq!(
+        (&check["ok"], &check["recovered"]),
+        (&true.into(), &true.into())
+    );
+}
+
+#[test]
+fn triggers_of_a_session_record_what_happens_around_them() {
+    let scratch = Scratch::new("record-triggers");
+    let with = |record: &str| {
+        scratch.session("seconds: 3.0", &format!("seconds: 3.0, record: ({record})"))
+    };
+    let run = |session: &str, directory: &str| {
+        let directory = scratch.path(directory);
+        let mut arguments = vec!["run", session, "--fast", "--json", "--record", &directory];
+        arguments.extend(["--change", "2:scale=0.75"]);
+        let output = pantobench(&arguments);
+        assert!(output.status.success(), "{}", stderr(&output));
+        output
+    };
+    // The parameter changes after 2 s of running: 0.3 s before it, 0.2 s after it.
+    let session = with("triggers: [Event(kind: \"parameter\")], before_s: 0.3, after_s: 0.2");
+    let output = run(&session, "event");
+    let said = stderr(&output);
+    assert!(said.contains("waiting for a trigger"), "{said}");
+    assert!(said.contains("event 'parameter'"), "{said}");
+    let recordings = json(&output)["recordings"].as_array().unwrap().clone();
+    assert_eq!(recordings.len(), 1);
+    let info = json(&pantobench(&[
+        "session",
+        "info",
+        recordings[0].as_str().unwrap(),
+        "--json",
+    ]));
+    assert_eq!(info["ok"], true);
+    let events = info["event_list"].as_array().unwrap();
+    let changed = events.iter().find(|e| e["kind"] == "parameter").unwrap();
+    let at = changed["seq"].as_u64().unwrap();
+    let ticks = checksums(recordings[0].as_str().unwrap());
+    // 150 ticks before and 100 after.
+    assert_eq!(ticks[0].0, at - 150, "{info}");
+    assert_eq!(ticks[ticks.len() - 1].0, at + 100, "{info}");
+    // They are the frames of the run.
+    let whole = scratch.session("seconds: 3.0", "seconds: 3.0");
+    let whole = run(&whole, "whole");
+    let whole = checksums(json(&whole)["recording"].as_str().unwrap());
+    let first = whole.iter().position(|t| t.0 == ticks[0].0).unwrap();
+    assert_eq!(whole[first..first + ticks.len()], ticks);
+
+    // The motor passes 3 mm upward once a second.
+    let session = with(
+        "triggers: [Channel(id: \"motor_reference\", crossing: Rising(0.003))], before_s: 0.1, after_s: 0.1, repeat: true",
+    );
+    let output = run(&session, "edges");
+    let edges = json(&output)["recordings"].as_array().unwrap().len();
+    assert!((2..=4).contains(&edges), "{edges}");
+
+    let session = with("triggers: [Event(kind: \"trip\")], before_s: 1.0");
+    let output = run(&session, "quiet");
+    assert!(stderr(&output).contains("no trigger of the session fired"));
+    let quiet = json(&output);
+    assert_eq!(quiet["recording"], Value::Null);
+    assert_eq!(quiet["recordings"], Value::Array(Vec::new()));
+}
+
+#[test]
+fn triggers_that_make_no_sense_are_located() {
+    let scratch = Scratch::new("record-bad-triggers");
+    let cases = [
+        ("before_s: 1.0", "record.triggers"),
+        (
+            "triggers: [Event(kind: \"party\")]",
+            "record.triggers[0].kind",
+        ),
+        (
+            "triggers: [Event(kind: \"trip\"), Channel(id: \"force\", crossing: Outside(low: 2.0, high: 1.0))]",
+            "record.triggers[1].crossing",
+        ),
+        (
+            "triggers: [Event(kind: \"trip\")], before_s: -1.0",
+            "record.before_s",
+        ),
+        ("triggers: [Event(kind: \"trip\")], befor_s: 1.0", "befor_s"),
+        (
+            "triggers: [Event(kind: \"trip\")], before_s: 1e9",
+            "before_s",
+        ),
+        (
+            "triggers: [Channel(id: \"farce\", crossing: Rising(1.0))]",
+            "triggers[0].id",
+        ),
+    ];
+    for (record, place) in cases {
+        let session = scratch.session("seconds: 3.0", &format!("seconds: 3.0, record: ({record})"));
+        let directory = scratch.path("bad");
+        let output = pantobench(&["run", &session, "--fast", "--record", &directory]);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{record}: {said}");
+        assert!(said.contains(place), "'{place}' is missing in: {said}");
+    }
+}
+
+#[test]
 fn a_file_that_was_cut_off_is_noticed_and_recovered() {
     let scratch = Scratch::new("record-cut");
     // Long enough for several chunks.
@@ -323,6 +466,8 @@ fn bad_input_is_explained_with_exit_code_2() {
             "--channels",
         ),
         (export(&["--to", "xls"]), "csv"),
+        (export(&["--to", "parquet", "--channels", "farce"]), "farce"),
+        (export(&["--to", "parquet", "--from", "900"]), "no frame"),
     ];
     for (output, word) in cases {
         let said = stderr(&output);

@@ -17,6 +17,7 @@ pub mod rig;
 pub mod rt_env;
 pub mod rt_loop;
 pub mod signal;
+pub mod svg;
 pub mod timing;
 pub mod travel;
 pub mod triple_buffer;

@@ -11,9 +11,10 @@ use catenary::{linear, pantograph};
 use rt_core::file::parse;
 use rt_core::model::catenary::simulate::CONTACT_STIFFNESS;
 use rt_core::model::catenary::{
-    Coupling, Filter, FullWire, Line, ModalBasis, ModalOptions, ModalWire, Reference, Report, Run,
+    Coupling, FullWire, Line, ModalBasis, ModalOptions, ModalWire, Reference, Report, Run,
     StaticReport, WireModel, draw,
 };
+use rt_core::signal::contact_force::ForceFilter;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -118,7 +119,7 @@ fn a_general_line_is_described_prepared_and_run() {
             &run,
             &series,
             wire.unknowns(),
-            Filter::default(),
+            ForceFilter::default(),
             reference,
         )
         .unwrap();

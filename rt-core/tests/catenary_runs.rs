@@ -10,11 +10,12 @@ mod catenary;
 use catenary::{line, linear, pantograph, standard, within};
 use rt_core::model::catenary::line::{ContactSupport, SteadyArm};
 use rt_core::model::catenary::{
-    CatenaryError, Coupling, Filter, FullWire, Line, LinearLine, ModalBasis, ModalOptions,
-    ModalWire, Reference, Report, Run, WireModel,
+    CatenaryError, Coupling, FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire,
+    Reference, Report, Run, WireModel,
 };
 use rt_core::model::interaction_mass::MassCoupling;
 use rt_core::model::pantograph::Pantograph;
+use rt_core::signal::contact_force::ForceFilter;
 use std::sync::Arc;
 
 fn report(
@@ -30,7 +31,7 @@ fn report(
         run,
         &series,
         wire.unknowns(),
-        Filter::default(),
+        ForceFilter::default(),
         reference,
     )
     .unwrap();
@@ -250,7 +251,7 @@ fn a_reference_that_does_not_fit_is_refused() {
             &run,
             &series,
             0,
-            Filter::default(),
+            ForceFilter::default(),
             Some(&reference),
         )
     };

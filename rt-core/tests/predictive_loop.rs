@@ -18,10 +18,9 @@ use rt_core::control::predictive::{
     FallBack, Monitor, MonitorLimits, Predictive, PredictiveDesign, PredictiveError, PredictiveRig,
     PredictiveTuning, Tick, even_way,
 };
-use rt_core::model::catenary::{
-    Filter, FullWire, ModalBasis, ModalOptions, ModalWire, Series, WireModel,
-};
+use rt_core::model::catenary::{FullWire, ModalBasis, ModalOptions, ModalWire, Series, WireModel};
 use rt_core::no_alloc::{CountingAllocator, guarded};
+use rt_core::signal::contact_force::ForceFilter;
 use rt_core::signal::error_index::error_index_percent;
 use std::sync::{Arc, LazyLock};
 
@@ -283,7 +282,10 @@ fn loss_of_contact_is_that_of_head_and_wire_solved_together() {
     let fine = reference(&weak(&ROBUST));
     let lost = |s: &Series| s.dt * s.force.iter().filter(|f| **f <= 0.0).count() as f64;
     assert!(lost(&fine) > 0.03, "the case contains losses");
-    let smooth = |s: &Series| Filter::default().apply(&s.force, s.dt).unwrap();
+    let smooth = |s: &Series| {
+        let filtered = ForceFilter::default().zero_phase(&s.force, 1.0 / s.dt);
+        filtered.unwrap().values
+    };
     // The first span: every fourth fine step ends with a cycle.
     let span = (65.0 / (300.0 / 3.6 * PERIOD_S)) as usize;
     let exact = smooth(&fine).into_iter().skip(3).step_by(4);

@@ -52,7 +52,8 @@ pub struct Arguments {
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
-    /// Record every frame and every event to a new file in this directory.
+    /// Record every frame and every event, or those around the session's triggers, to new files in this
+    /// directory. What an earlier run left unfinished there is recovered first.
     #[arg(long, value_name = "DIR")]
     record: Option<PathBuf>,
     /// Who runs the test, for the recording.
@@ -131,6 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             loaded.session.bench.spec().id
         )));
     }
+    record::recover_leftovers(arguments);
     let stop = stop_flag()?;
     let mut report = if arguments.fast {
         run_exact(&loaded, arguments, &stop)?
@@ -217,8 +219,8 @@ impl Follower {
             answers[0] = self.conductor.answer(&event).or(answers[0]);
         }
         if let Some(recording) = &mut self.recording {
-            for warning in recording.service(Timing::read(&user.timing.record_drops)) {
-                eprintln!("warning: {warning}");
+            for notice in recording.service(Timing::read(&user.timing.record_drops)) {
+                eprintln!("recorder: {notice}");
             }
         }
         let running_s = self.statistics.running_cycles() as f64 * self.period_s;
@@ -414,7 +416,8 @@ fn to_json(r: &Report, result: Value, recorded: Option<&Recorded>) -> Value {
         "changes": r.changes.iter().map(Made::to_json).collect::<Vec<_>>(),
         "channels": channels,
         "result": result,
-        "recording": recorded.and_then(|r| r.path.as_ref()),
+        "recording": recorded.and_then(|r| r.paths.last()),
+        "recordings": recorded.map_or(&[][..], |r| &r.paths),
         "recording_problem": recorded.and_then(|r| r.problem.as_ref()),
     })
 }
@@ -460,6 +463,20 @@ fn print_result(result: &Value) {
         number("max_n"),
         number("min_n"),
         number("loss_pct")
+    );
+    let bands = result["contact_force"]["bands"].as_array();
+    let of_band = |b: &Value| {
+        let number = |v: &Value| v.as_f64().unwrap_or(f64::NAN);
+        let (low, high) = (number(&b["band"]["low_hz"]), number(&b["band"]["high_hz"]));
+        format!("{low}–{high} Hz {:.2} N", number(&b["by_filter"]))
+    };
+    let bands: Vec<String> = bands.into_iter().flatten().map(of_band).collect();
+    let losses = &result["contact_force"]["losses"];
+    println!(
+        "σ by band       {}   losses {}, longest {:.0} ms",
+        bands.join("   "),
+        losses["count"],
+        1e3 * losses["longest_s"].as_f64().unwrap_or(f64::NAN)
     );
     let tracking = |key: &str| result["tracking_mm"][key].as_f64().unwrap_or(f64::NAN);
     println!(

@@ -1,10 +1,12 @@
-//! `pantobench session`: recordings listed, shown, checked, recovered and exported.
+//! `pantobench session`: recordings listed, shown, checked, recovered, exported and compared.
 
+mod compare;
 pub(crate) mod export;
 mod repair;
 mod show;
 
 use super::Failure;
+use compare::CompareArguments;
 use export::ExportArguments;
 use rt_core::record::check::SessionInfo;
 use rt_core::record::error::RecordError;
@@ -41,6 +43,11 @@ enum SessionCommand {
                       --from 10 --until 20 --channels force,motor_position"
     )]
     Export(ExportArguments),
+    /// Compare recordings with the first: differences, error index, statistics, spectra and coherence.
+    #[command(
+        after_help = "Example: pantobench session compare lqg.mcap predictive.mcap --out compared.svg --out compared.csv"
+    )]
+    Compare(CompareArguments),
 }
 
 #[derive(clap::Args)]
@@ -61,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         SessionCommand::Check(a) => check(a),
         SessionCommand::Recover(a) => repair::recover(a),
         SessionCommand::Export(a) => export::export(a),
+        SessionCommand::Compare(a) => compare::compare(a),
     }
 }
 

@@ -6,9 +6,10 @@ use crate::home;
 use clap::ValueEnum;
 use rt_core::file;
 use rt_core::model::catenary::scheme::Scheme;
-use rt_core::model::catenary::{Coupling, Filter, Reference, Report, Run, Series};
+use rt_core::model::catenary::{Coupling, Reference, Report, Run, Series};
 use rt_core::model::interaction_mass::MassCoupling;
 use rt_core::model::pantograph::Pantograph;
+use rt_core::signal::contact_force::ForceFilter;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -151,13 +152,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         &run,
         &simulated,
         unknowns,
-        Filter::default(),
+        ForceFilter::default(),
         reference.as_ref(),
     )
     .map_err(Failure::input)?;
     if let Some(out) = &arguments.out {
         let text = simulated
-            .to_csv(Filter::default())
+            .to_csv(ForceFilter::default())
             .map_err(Failure::input)?;
         std::fs::write(out, text)
             .map_err(|e| Failure::Environment(format!("cannot write '{}': {e}", out.display())))?;

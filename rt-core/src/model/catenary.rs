@@ -54,7 +54,7 @@ pub mod wire;
 
 pub use basis::ModalBasis;
 pub use error::CatenaryError;
-pub use evaluate::{Filter, Reference, Report};
+pub use evaluate::{Reference, Report};
 pub use full::FullWire;
 pub use line::Line;
 pub use linear::LinearLine;

@@ -4,9 +4,11 @@ use crate::channel::Frame;
 use crate::file::{FieldError, require_not_negative};
 use crate::record::error::RecordError;
 use crate::record::schema::RecordedChannel;
+use serde::Deserialize;
 
 /// What a value has to do.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Crossing {
     /// Come from below a level to it or above.
     Rising(f64),
@@ -22,7 +24,8 @@ pub enum Crossing {
 }
 
 /// What starts a recording.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub enum Trigger {
     /// A channel does something.
     Channel {
@@ -39,7 +42,8 @@ pub enum Trigger {
 }
 
 /// Triggers, and how much is recorded around them.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct TriggerSetup {
     /// Any of these starts; none leaves it to a call.
     pub triggers: Vec<Trigger>,
@@ -78,10 +82,11 @@ pub(crate) struct Verdict {
 }
 
 impl TriggerSetup {
-    pub(crate) fn check(&self) -> Result<(), FieldError> {
+    /// Refuses times and levels that make no sense.
+    pub fn check(&self) -> Result<(), FieldError> {
         require_not_negative("before_s", self.before_s, "s")?;
         require_not_negative("after_s", self.after_s, "s")?;
-        for trigger in &self.triggers {
+        for (i, trigger) in self.triggers.iter().enumerate() {
             let Trigger::Channel { id, crossing } = trigger else {
                 continue;
             };
@@ -90,8 +95,9 @@ impl TriggerSetup {
                 Crossing::Outside { low, high } => low < high,
             };
             if !is_sound {
-                let problem = format!("is {crossing:?}; expected finite levels, low below high");
-                return Err(FieldError::new(format!("trigger on '{id}'"), problem));
+                let problem =
+                    format!("on '{id}' is {crossing:?}; expected finite levels, low below high");
+                return Err(FieldError::new(format!("triggers[{i}].crossing"), problem));
             }
         }
         Ok(())
@@ -101,11 +107,12 @@ impl TriggerSetup {
 impl Watches {
     pub fn bind(setup: &TriggerSetup, channels: &[RecordedChannel]) -> Result<Self, RecordError> {
         let mut own = Self::default();
-        for trigger in &setup.triggers {
+        for (i, trigger) in setup.triggers.iter().enumerate() {
             match trigger {
                 Trigger::Event { kind } => own.kinds.push(kind.clone()),
                 Trigger::Channel { id, crossing } => {
-                    let column = crate::record::column_of(channels, id)?;
+                    let column = crate::record::column_of(channels, id)
+                        .map_err(|e| FieldError::new(format!("triggers[{i}].id"), e.to_string()))?;
                     let unit = &channels[column].unit;
                     let text = match crossing {
                         Crossing::Rising(level) => format!("{id} has risen to {level} {unit}"),

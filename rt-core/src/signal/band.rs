@@ -3,9 +3,10 @@
 use super::butterworth::{DesignError, band_pass, low_pass};
 use super::error::{AnalysisError, check_rate};
 use super::filter::Sos;
-use super::gaps::{known_pieces, known_statistics, zero_phase_known};
+use super::gaps::{dropped, known_pieces, known_statistics, zero_phase_known};
 use super::spectrum::density::{Density, periodogram};
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// Frequencies from `low_hz` to `high_hz`; from 0 Hz on it holds the mean too.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,16 +84,28 @@ pub fn band_deviation(
     band: Band,
     order: usize,
 ) -> Result<BandDeviation, AnalysisError> {
+    band_deviation_within(signal, 0..signal.len(), sample_rate_hz, band, order)
+}
+
+/// The same of a part of a record: the filter sees all of it, so that its ends lie outside.
+pub(crate) fn band_deviation_within(
+    signal: &[f64],
+    part: Range<usize>,
+    sample_rate_hz: f64,
+    band: Band,
+    order: usize,
+) -> Result<BandDeviation, AnalysisError> {
     let sos = band.filter(order, sample_rate_hz)?;
-    let filtered = zero_phase_known(&sos, signal)?;
-    let by_filter = known_statistics(&filtered.values).map_or(0.0, |s| s.standard_deviation);
+    let filtered = &zero_phase_known(&sos, signal)?.values[part.clone()];
+    let signal = &signal[part];
+    let by_filter = known_statistics(filtered).map_or(0.0, |s| s.standard_deviation);
     let mean = known_statistics(signal).map_or(0.0, |s| s.mean);
     let centred: Vec<f64> = signal.iter().map(|x| x - mean).collect();
     let spectra = KnownSpectra::of(&centred, sample_rate_hz)?;
     Ok(BandDeviation {
         band,
         by_filter,
-        dropped: filtered.dropped,
+        dropped: dropped(signal, filtered),
         by_spectrum: spectra.mean_square(band)?.sqrt(),
         spectrum_through_filter: spectra
             .average(|d| d.weighted_power(|f| sos.response(f).norm_sqr().powi(2)))

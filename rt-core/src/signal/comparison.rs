@@ -2,7 +2,7 @@
 
 use super::band::{Band, KnownSpectra};
 use super::error::{AnalysisError, check_lengths, check_rate};
-use super::error_index::{error_index_percent, share_of_mean_percent};
+use super::error_index::share_of_mean_percent;
 use super::gaps::zero_phase_known;
 use super::place::resample_by_place;
 use serde::{Deserialize, Serialize};
@@ -41,23 +41,60 @@ impl Default for ComparisonSettings {
     }
 }
 
+/// How much of a difference lies in a band, as root mean squares in the unit of the records.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BandDifference {
+    /// The band.
+    pub band: Band,
+    /// After the band's filter, forward and backward. It is the difference that is filtered: the
+    /// ends of two records of unequal length would show otherwise.
+    pub by_filter: f64,
+    /// Samples that are compared but missing in `by_filter`: their stretch between gaps is too
+    /// short for the filter.
+    pub dropped: usize,
+    /// √∫S df over the band. Squares of bands that touch add up, and those of all frequencies to the
+    /// square of the difference's root mean square.
+    pub by_spectrum: f64,
+}
+
+/// A record less a reference at the same places, whatever the two are.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Difference {
+    /// Samples of the record that were compared.
+    pub compared: usize,
+    /// Samples outside the reference or the range asked for.
+    pub outside: usize,
+    /// Samples that are unknown in one of the records.
+    pub unknown: usize,
+    /// Mean of the reference over the compared samples.
+    pub reference_mean: f64,
+    /// The reference at the record's places; NaN where it was not compared.
+    pub reference: Vec<f64>,
+    /// Record − reference; NaN where it was not compared.
+    pub difference: Vec<f64>,
+    /// Root mean square of the difference.
+    pub rms: f64,
+    /// Estimated root mean square error of the straight lines between the reference's samples: an
+    /// `rms` of this size says nothing.
+    pub resampling_rms: f64,
+    /// The same by band.
+    pub bands: Vec<BandDifference>,
+}
+
 /// The error index of a band, in % of the mean of the unfiltered reference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BandError {
     /// The band.
     pub band: Band,
-    /// Root mean square of the difference after the band's filter, forward and backward. It is the
-    /// difference that is filtered: the ends of two records of unequal length would show otherwise.
+    /// [`BandDifference::by_filter`] as a share.
     pub by_filter_percent: f64,
-    /// Samples that are compared but missing in `by_filter_percent`: their stretch between gaps is
-    /// too short for the filter.
+    /// [`BandDifference::dropped`].
     pub dropped: usize,
-    /// √∫S df of the difference over the band. Squares of bands that touch add up, and those of all
-    /// frequencies to the square of `error_percent`.
+    /// [`BandDifference::by_spectrum`] as a share.
     pub by_spectrum_percent: f64,
 }
 
-/// How far a record is from a reference at the same places.
+/// How far a force is from a reference at the same places.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     /// Samples of the record that were compared.
@@ -74,20 +111,18 @@ pub struct Comparison {
     pub difference: Vec<f64>,
     /// Error index of the unfiltered forces, in %.
     pub error_percent: f64,
-    /// Estimated root mean square error of the straight lines between the reference's samples, in %:
-    /// an `error_percent` of this size says nothing.
+    /// [`Difference::resampling_rms`] as a share, in %.
     pub resampling_percent: f64,
     /// Error index by band.
     pub bands: Vec<BandError>,
 }
 
-/// Compares a record with a reference, whose places must ascend; it is resampled onto the record's
-/// places.
-pub fn compare(
+/// A record less a reference, whose places must ascend; it is resampled onto the record's places.
+pub fn difference(
     record: &Series,
     reference: &Series,
     settings: &ComparisonSettings,
-) -> Result<Comparison, AnalysisError> {
+) -> Result<Difference, AnalysisError> {
     for series in [record, reference] {
         check_rate(series.sample_rate_hz)?;
         let places = ("its places", series.places_m.len());
@@ -121,29 +156,29 @@ pub fn compare(
         .zip(&difference)
         .map(|(r, d)| if d.is_nan() { f64::NAN } else { *r })
         .collect();
-    let known = difference.iter().zip(record.forces.iter().zip(&aligned));
-    let (ours, theirs): (Vec<f64>, Vec<f64>) = known
+    let pairs = difference.iter().zip(&aligned);
+    let known: Vec<(f64, f64)> = pairs
+        .map(|(d, r)| (*d, *r))
         .filter(|(d, _)| !d.is_nan())
-        .map(|(_, (force, reference))| (*force, *reference))
-        .unzip();
+        .collect();
     let too_few = |found| AnalysisError::TooFew {
         what: "samples with a known counterpart at the same place, in stretches the filter can take",
         found,
         needed: 2,
         remedy: "choose records, or a range, that overlap and have fewer gaps",
     };
-    if ours.len() < 2 {
-        return Err(too_few(ours.len()));
+    if known.len() < 2 {
+        return Err(too_few(known.len()));
     }
+    let compared = known.len();
     let first = reference.places_m[0].max(from);
     let last = reference.places_m[reference.places_m.len() - 1].min(to);
     let outside = places
         .iter()
         .filter(|x| x.is_finite() && !(first..=last).contains(*x))
         .count();
-    let reference_mean = theirs.iter().sum::<f64>() / theirs.len() as f64;
     let spectra = KnownSpectra::of(&difference, record.sample_rate_hz)?;
-    let in_band = |band: &Band| -> Result<BandError, AnalysisError> {
+    let in_band = |band: &Band| -> Result<BandDifference, AnalysisError> {
         let sos = band.filter(settings.order, record.sample_rate_hz)?;
         let filtered = in_range(&zero_phase_known(&sos, &everywhere)?.values);
         let known = filtered.iter().filter(|d| d.is_finite());
@@ -151,24 +186,21 @@ pub fn compare(
         if count == 0 {
             return Err(too_few(0));
         }
-        let by_filter = squares / count as f64;
-        Ok(BandError {
+        Ok(BandDifference {
             band: *band,
-            by_filter_percent: share_of_mean_percent(by_filter, reference_mean)?,
-            dropped: ours.len() - count,
-            by_spectrum_percent: share_of_mean_percent(
-                spectra.mean_square(*band)?,
-                reference_mean,
-            )?,
+            by_filter: (squares / count as f64).sqrt(),
+            dropped: compared - count,
+            by_spectrum: spectra.mean_square(*band)?.sqrt(),
         })
     };
-    Ok(Comparison {
-        compared: ours.len(),
+    let mean_of = |sum: f64| sum / compared as f64;
+    Ok(Difference {
+        compared,
         outside,
-        unknown: places.len() - ours.len() - outside,
-        reference_mean,
-        error_percent: error_index_percent(&ours, &theirs)?,
-        resampling_percent: share_of_mean_percent(resampled.rms_error.powi(2), reference_mean)?,
+        unknown: places.len() - compared - outside,
+        reference_mean: mean_of(known.iter().map(|(_, r)| r).sum()),
+        rms: mean_of(known.iter().map(|(d, _)| d * d).sum()).sqrt(),
+        resampling_rms: resampled.rms_error,
         bands: settings
             .bands
             .iter()
@@ -176,6 +208,35 @@ pub fn compare(
             .collect::<Result<_, _>>()?,
         reference: aligned,
         difference,
+    })
+}
+
+/// Compares a force with a reference, whose places must ascend and whose mean must be above 0.
+pub fn compare(
+    record: &Series,
+    reference: &Series,
+    settings: &ComparisonSettings,
+) -> Result<Comparison, AnalysisError> {
+    let found = difference(record, reference, settings)?;
+    let share = |rms: f64| share_of_mean_percent(rms * rms, found.reference_mean);
+    let of_band = |b: &BandDifference| -> Result<BandError, AnalysisError> {
+        Ok(BandError {
+            band: b.band,
+            by_filter_percent: share(b.by_filter)?,
+            dropped: b.dropped,
+            by_spectrum_percent: share(b.by_spectrum)?,
+        })
+    };
+    Ok(Comparison {
+        compared: found.compared,
+        outside: found.outside,
+        unknown: found.unknown,
+        reference_mean: found.reference_mean,
+        error_percent: share(found.rms)?,
+        resampling_percent: share(found.resampling_rms)?,
+        bands: found.bands.iter().map(of_band).collect::<Result<_, _>>()?,
+        reference: found.reference,
+        difference: found.difference,
     })
 }
 

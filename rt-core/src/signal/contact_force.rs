@@ -1,13 +1,14 @@
 //! The contact force of a record as EN 50317 wants it reported, with the filter stated.
 
-use super::band::{Band, BandDeviation, band_deviation};
+use super::band::{Band, BandDeviation, band_deviation_within};
 use super::butterworth::{DesignError, low_pass};
 use super::error::{AnalysisError, check_rate};
 use super::filter::CausalFilter;
-use super::gaps::{Filtered, Gaps, known_statistics, zero_phase_known};
+use super::gaps::{Filtered, Gaps, dropped, known_statistics, zero_phase_known};
 use super::losses::{LossCounter, Losses};
 use super::statistics::ForceStatistics;
 use serde::{Deserialize, Serialize};
+use std::ops::Range;
 
 /// The low-pass before the evaluation: Butterworth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -98,6 +99,17 @@ impl ContactForceReport {
         sample_rate_hz: f64,
         settings: &ReportSettings,
     ) -> Result<Self, AnalysisError> {
+        Self::within(forces, 0..forces.len(), sample_rate_hz, settings)
+    }
+
+    /// Evaluates a part of a record. The filter sees all of it, so that its ends lie outside; a loss
+    /// of contact is counted from where the part begins.
+    pub fn within(
+        forces: &[f64],
+        part: Range<usize>,
+        sample_rate_hz: f64,
+        settings: &ReportSettings,
+    ) -> Result<Self, AnalysisError> {
         check_rate(sample_rate_hz)?;
         let none = || AnalysisError::TooFew {
             what: "known samples of the force",
@@ -105,18 +117,22 @@ impl ContactForceReport {
             needed: 1,
             remedy: "choose another stretch or channel",
         };
-        let raw = known_statistics(forces).ok_or_else(none)?;
+        let own = forces.get(part.clone()).ok_or_else(none)?;
+        let raw = known_statistics(own).ok_or_else(none)?;
         let filtered = settings.filter.zero_phase(forces, sample_rate_hz)?;
+        let filtered = &filtered.values[part.clone()];
         let mut losses = LossCounter::new(settings.loss_threshold_n, sample_rate_hz)?;
-        forces.iter().for_each(|f| losses.push(*f));
-        let in_band =
-            |band: &Band| band_deviation(forces, sample_rate_hz, *band, settings.filter.order);
+        own.iter().for_each(|f| losses.push(*f));
+        let in_band = |band: &Band| {
+            let order = settings.filter.order;
+            band_deviation_within(forces, part.clone(), sample_rate_hz, *band, order)
+        };
         Ok(Self {
             filter: settings.filter,
             sample_rate_hz,
-            gaps: Gaps::of(forces),
-            dropped: filtered.dropped,
-            filtered: known_statistics(&filtered.values).ok_or_else(none)?,
+            gaps: Gaps::of(own),
+            dropped: dropped(own, filtered),
+            filtered: known_statistics(filtered).ok_or_else(none)?,
             raw,
             losses: losses.losses(),
             bands: settings
@@ -131,6 +147,28 @@ impl ContactForceReport {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_is_evaluated_as_if_the_filter_had_seen_the_whole() {
+        // A step of 60 N ends 20 samples behind the part: a filter that saw the part alone would
+        // not know of it.
+        let forces: Vec<f64> = (0..2000)
+            .map(|i| if i < 1520 { 100.0 } else { 160.0 })
+            .collect();
+        let settings = ReportSettings::default();
+        let part = 500..1500;
+        let found = ContactForceReport::within(&forces, part.clone(), 500.0, &settings).unwrap();
+        let filtered = settings.filter.zero_phase(&forces, 500.0).unwrap().values;
+        let expected = known_statistics(&filtered[part.clone()]).unwrap();
+        assert_eq!(found.filtered, expected);
+        assert!(found.filtered.standard_deviation > 0.01);
+        assert_eq!(found.raw.standard_deviation, 0.0);
+        // σ of 0–20 Hz is the same filter.
+        assert_eq!(found.bands[2].by_filter, expected.standard_deviation);
+        assert_eq!((found.dropped, found.gaps.samples), (0, 1000));
+        assert!(ContactForceReport::within(&forces, 1500..2001, 500.0, &settings).is_err());
+        assert!(ContactForceReport::within(&forces, 7..7, 500.0, &settings).is_err());
+    }
 
     #[test]
     fn a_gap_is_reported_and_enters_nothing() {

@@ -100,6 +100,14 @@ pub fn zero_phase_known(sos: &Sos, signal: &[f64]) -> Result<Filtered, AnalysisE
     }
 }
 
+/// Known samples of a record that its filtered counterpart does not hold.
+pub(crate) fn dropped(signal: &[f64], filtered: &[f64]) -> usize {
+    let pairs = signal.iter().zip(filtered);
+    pairs
+        .filter(|(x, y)| x.is_finite() && !y.is_finite())
+        .count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::butterworth::low_pass;

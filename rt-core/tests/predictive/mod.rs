@@ -9,9 +9,10 @@ use rt_core::control::predictive::{
 use rt_core::file::load;
 use rt_core::model::catenary::simulate::RAMP_M;
 use rt_core::model::catenary::{
-    Coupling, Filter, FullWire, Line, LinearLine, Reference, Report, Run, Series, WireModel,
+    Coupling, FullWire, Line, LinearLine, Reference, Report, Run, Series, WireModel,
 };
 use rt_core::model::pantograph::Pantograph;
+use rt_core::signal::contact_force::ForceFilter;
 use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
@@ -224,7 +225,7 @@ impl Bench {
     pub fn errors(&self, run: &Run, series: &Series, reference: &Series) -> [f64; 2] {
         let reference = Reference::from(reference);
         [20.0, 40.0].map(|cutoff_hz| {
-            let filter = Filter {
+            let filter = ForceFilter {
                 order: 4,
                 cutoff_hz,
             };

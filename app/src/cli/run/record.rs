@@ -7,6 +7,18 @@ use rt_core::record::header::TextMap;
 use rt_core::timing::Timing;
 use serde_json::Value;
 
+/// Recovers what earlier runs left unfinished where this one will be recorded. To be called before the loop
+/// starts: a large file takes a while.
+pub fn recover_leftovers(arguments: &Arguments) {
+    for text in arguments
+        .record
+        .iter()
+        .flat_map(|d| recording::recover_leftovers(d))
+    {
+        eprintln!("note: {text}");
+    }
+}
+
 /// Opens the recording, if one is asked for. Nothing has moved yet.
 pub fn begin(arguments: &Arguments, subject: &Subject<'_>) -> Result<Option<Recording>, Failure> {
     let Some(directory) = &arguments.record else {
@@ -21,8 +33,12 @@ pub fn begin(arguments: &Arguments, subject: &Subject<'_>) -> Result<Option<Reco
         .map(|header| recording::setup(directory, subject.loaded, header))
         .and_then(|setup| Recording::begin(setup, subject.layout, subject.params.specs()))
         .map_err(|e| Failure::Input(format!("the run cannot be recorded: {e}")))?;
-    if let Some(path) = recording.path() {
-        eprintln!("recording to {}", path.display());
+    match recording.path() {
+        Some(path) => eprintln!("recording to {}", path.display()),
+        None => eprintln!(
+            "waiting for a trigger; recordings go to {}",
+            directory.display()
+        ),
     }
     Ok(Some(recording))
 }
@@ -63,9 +79,15 @@ pub fn finish(report: &mut Report, result: Option<&Value>) -> Option<Recorded> {
     if let Some(problem) = &recorded.problem {
         eprintln!("warning: the recording does not hold the whole run: {problem}");
     }
-    match &recorded.path {
-        Some(path) => eprintln!("recorded to {}", path.display()),
-        None => eprintln!("pantobench session recover saves what was recorded before"),
+    for path in &recorded.paths {
+        eprintln!("recorded to {}", path.display());
+    }
+    if recorded.paths.is_empty() {
+        if recorded.waited_for_triggers && recorded.problem.is_none() {
+            eprintln!("nothing was recorded: no trigger of the session fired");
+        } else {
+            eprintln!("pantobench session recover saves what was recorded before");
+        }
     }
     Some(recorded)
 }

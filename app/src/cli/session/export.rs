@@ -2,6 +2,7 @@
 
 use super::{failure, info_json, open};
 use crate::cli::Failure;
+use crate::parquet_export;
 use rt_core::record::disk::ENDING;
 use rt_core::record::export;
 use rt_core::record::reader::{Session, TimeRange};
@@ -40,6 +41,8 @@ pub struct ExportArguments {
 enum Format {
     /// A table of text with units in its heading.
     Csv,
+    /// A column a channel, for pandas, pyarrow, DuckDB …; units and the session in its metadata.
+    Parquet,
     /// A recording.
     Mcap,
 }
@@ -76,8 +79,9 @@ fn stretch(a: &ExportArguments, session: &Session) -> Result<TimeRange, Failure>
 pub(crate) fn whole(recording: &Path, out: &Path) -> Result<(), String> {
     let to = match out.extension().and_then(|e| e.to_str()) {
         Some("csv") => Format::Csv,
+        Some("parquet") => Format::Parquet,
         Some(ENDING) => Format::Mcap,
-        _ => return Err("the name must end in .csv or .mcap".into()),
+        _ => return Err("the name must end in .csv, .parquet or .mcap".into()),
     };
     let arguments = ExportArguments {
         file: recording.to_owned(),
@@ -97,6 +101,11 @@ pub fn export(a: &ExportArguments) -> Result<(), Failure> {
     let range = stretch(a, &session)?;
     let (out, frames) = match a.to {
         Format::Csv => (a.out.clone(), export_csv(a, &session, range)?),
+        Format::Parquet => {
+            let channels: Vec<&str> = a.channels.iter().map(String::as_str).collect();
+            let rows = parquet_export::write(&session, &channels, range, &a.out);
+            (a.out.clone(), rows.map_err(failure)?)
+        }
         Format::Mcap => export_mcap(a, &session, range)?,
     };
     let info = session.info();
@@ -143,7 +152,7 @@ fn export_mcap(
 ) -> Result<(PathBuf, u64), Failure> {
     if !a.channels.is_empty() {
         return Err(Failure::Input(
-            "--channels is for --to csv: a recording keeps all channels, because its checksums cover them all"
+            "--channels is for --to csv and --to parquet: a recording keeps all channels, because its checksums cover them all"
                 .into(),
         ));
     }

@@ -2,11 +2,11 @@
 
 use super::{PathArguments, failure, info_json, open};
 use crate::cli::{Failure, text};
+use crate::event_record;
 use rt_core::record::check::SessionInfo;
-use rt_core::record::event::{EventRecord, FieldValue};
 use rt_core::record::list::{self, ListEntry};
 use rt_core::record::reader::{Session, TimeRange};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 /// Lists a directory.
 pub fn list(a: &PathArguments) -> Result<(), Failure> {
@@ -22,7 +22,7 @@ pub fn list(a: &PathArguments) -> Result<(), Failure> {
     }
     let rows: Vec<Vec<String>> = entries.iter().map(entry_row).collect();
     let heading = [
-        "file", "title", "specimen", "line", "km/h", "s", "mean N", "σ N", "state",
+        "file", "date", "title", "specimen", "line", "km/h", "s", "mean N", "σ N", "state",
     ];
     text::table(&heading, &rows);
     for entry in &entries {
@@ -44,6 +44,7 @@ fn entry_json(entry: &ListEntry) -> Value {
     map.extend([
         ("path".into(), json!(entry.path)),
         ("error".into(), Value::Null),
+        ("date".into(), json!(listed.date)),
         ("title".into(), json!(listed.title)),
         ("specimen".into(), json!(listed.specimen)),
         ("line".into(), json!(listed.line)),
@@ -67,7 +68,11 @@ fn entry_row(entry: &ListEntry) -> Vec<String> {
     let state = match (listed.info.finished, listed.result.get("trip")) {
         (false, _) => "unfinished".to_owned(),
         (true, Some(trip)) => trip.clone(),
-        (true, None) => listed.result.get("state").cloned().unwrap_or_default(),
+        // A recording around a trigger ends before the run has a result.
+        (true, None) => {
+            let state = listed.result.get("state");
+            state.unwrap_or(&listed.reason).clone()
+        }
     };
     let state = if listed.info.recovered {
         format!("{state} (recovered)").trim().to_owned()
@@ -77,6 +82,7 @@ fn entry_row(entry: &ListEntry) -> Vec<String> {
     let speed = listed.speed_kmh;
     vec![
         name,
+        listed.date.clone(),
         listed.title.clone(),
         listed.specimen.clone(),
         listed.line.clone(),
@@ -86,20 +92,6 @@ fn entry_row(entry: &ListEntry) -> Vec<String> {
         number("std_n"),
         state,
     ]
-}
-
-fn event_json(event: &EventRecord) -> Value {
-    let fields = event.fields.iter().map(|(key, value)| {
-        let value = match value {
-            FieldValue::Number(x) => json!(x),
-            FieldValue::Text(text) => json!(text),
-        };
-        (key.clone(), value)
-    });
-    json!({
-        "seq": event.seq, "t_s": event.t_nanos as f64 * 1e-9, "kind": event.kind, "text": event.text,
-        "fields": fields.collect::<Map<_, _>>(),
-    })
 }
 
 /// Shows one recording.
@@ -129,7 +121,10 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
             ("further".into(), json!(header.further)),
             ("reason".into(), json!(end.reason)),
             ("result".into(), json!(end.result)),
-            ("event_list".into(), events.iter().map(event_json).collect()),
+            (
+                "event_list".into(),
+                events.iter().map(event_record::to_json).collect(),
+            ),
         ]);
         println!("{}", Value::Object(map));
         return Ok(());

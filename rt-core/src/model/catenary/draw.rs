@@ -2,6 +2,7 @@
 
 use super::linear::LinearLine;
 use super::mesh::Node;
+use crate::svg::{Axis, decimals, escaped, rule};
 use std::fmt::Write;
 
 const WIDTH: f64 = 1600.0;
@@ -11,34 +12,6 @@ const SIDE_TOP: f64 = 50.0;
 const SIDE_HEIGHT: f64 = 300.0;
 const PLAN_TOP: f64 = 430.0;
 const PLAN_HEIGHT: f64 = 140.0;
-
-/// An axis: value range and where it is on the page.
-struct Axis {
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
-}
-
-impl Axis {
-    fn at(&self, v: f64) -> f64 {
-        self.from + (v - self.low) / (self.high - self.low) * (self.to - self.from)
-    }
-
-    /// Round values, at most about `count` of them.
-    fn ticks(&self, count: f64) -> Vec<f64> {
-        let rough = (self.high - self.low) / count;
-        let power = 10f64.powf(rough.log10().floor());
-        let step = [1.0, 2.0, 5.0, 10.0]
-            .into_iter()
-            .map(|m| m * power)
-            .find(|s| *s >= rough)
-            .unwrap_or(10.0 * power);
-        let first = (self.low / step - 1e-9).ceil() as i64;
-        let last = (self.high / step + 1e-9).floor() as i64;
-        (first..=last).map(|i| i as f64 * step).collect()
-    }
-}
 
 /// The drawing of a line's spans `first` to `last` (from 1; cut to those that exist).
 pub fn svg(line: &LinearLine, name: &str, first: usize, last: usize) -> String {
@@ -145,15 +118,7 @@ pub fn svg(line: &LinearLine, name: &str, first: usize, last: usize) -> String {
 // Writing to a string cannot fail, so the results of `writeln!` are dropped in this file.
 
 fn head(out: &mut String, name: &str, first: usize, last: usize) {
-    let title: String = name
-        .chars()
-        .map(|c| match c {
-            '&' => "&amp;".to_owned(),
-            '<' => "&lt;".to_owned(),
-            '>' => "&gt;".to_owned(),
-            c => c.to_string(),
-        })
-        .collect();
+    let title = escaped(name);
     let height = PLAN_TOP + PLAN_HEIGHT + 90.0;
     let _ = writeln!(
         out,
@@ -169,29 +134,9 @@ fn head(out: &mut String, name: &str, first: usize, last: usize) {
     );
 }
 
-fn rule(out: &mut String, class: &str, x1: f64, y1: f64, x2: f64, y2: f64) {
-    let _ = writeln!(
-        out,
-        r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.2}" x2="{x2:.1}" y2="{y2:.2}"/>"#
-    );
-}
-
 fn frame(out: &mut String, x: &Axis, v: &Axis, label: &str) {
-    let decimals = |step: f64| {
-        if step >= 1.0 {
-            0
-        } else if step >= 0.1 {
-            1
-        } else {
-            2
-        }
-    };
     let ticks = v.ticks(8.0);
-    let places = ticks
-        .windows(2)
-        .map(|w| decimals(w[1] - w[0] + 1e-12))
-        .next()
-        .unwrap_or(2);
+    let places = decimals(v.tick_step(8.0));
     for t in &ticks {
         rule(out, "grid", x.from, v.at(*t), x.to, v.at(*t));
         let _ = writeln!(

@@ -3,41 +3,12 @@
 use super::error::CatenaryError;
 use super::linear::LinearLine;
 use super::simulate::{Run, Series};
-use crate::signal::butterworth::low_pass;
+use crate::signal::contact_force::ForceFilter;
+use crate::signal::error::AnalysisError;
 use crate::signal::error_index::error_index_percent;
+use crate::signal::place::resample_by_place;
 use crate::signal::statistics::ForceStatistics;
 use serde::Serialize;
-
-/// The low-pass that standards ask for: Butterworth, forward and backward.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Filter {
-    /// Order of the filter that is applied in both directions.
-    pub order: usize,
-    /// Cut-off frequency, in Hz.
-    pub cutoff_hz: f64,
-}
-
-impl Default for Filter {
-    /// Fourth order, 20 Hz.
-    fn default() -> Self {
-        Self {
-            order: 4,
-            cutoff_hz: 20.0,
-        }
-    }
-}
-
-impl Filter {
-    /// The filtered signal, as long as the signal.
-    pub fn apply(&self, signal: &[f64], dt: f64) -> Result<Vec<f64>, CatenaryError> {
-        let too_short = |e: &dyn std::fmt::Display| CatenaryError::TooShort(e.to_string());
-        low_pass(self.order, self.cutoff_hz, 1.0 / dt)
-            .map_err(|e| too_short(&e))?
-            .zero_phase(signal)
-            .map_err(|e| too_short(&e))
-    }
-}
 
 /// Statistics of the unfiltered force, in N.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -147,16 +118,29 @@ impl Reference {
         Err(CatenaryError::Reference(problem))
     }
 
-    /// Values of a record of this reference at other places, by straight lines.
-    fn at(&self, values: &[f64], places: &[f64]) -> Vec<f64> {
-        let value = |x: &f64| {
-            let after = self.x.partition_point(|p| p < x).clamp(1, self.x.len() - 1);
-            let (a, b) = (self.x[after - 1], self.x[after]);
-            let s = ((x - a) / (b - a)).clamp(0.0, 1.0);
-            values[after - 1] * (1.0 - s) + values[after] * s
-        };
-        places.iter().map(value).collect()
+    /// Error index of a force at places in m against a record of this reference, in % of its mean.
+    fn error_percent(
+        &self,
+        record: &[f64],
+        force: &[f64],
+        places: &[f64],
+    ) -> Result<f64, CatenaryError> {
+        let refuse = |e: AnalysisError| CatenaryError::Reference(e.to_string());
+        let theirs = resample_by_place(&self.x, record, places).map_err(refuse)?;
+        error_index_percent(force, &theirs.values).map_err(|e| refuse(e.into()))
     }
+}
+
+/// The filtered force of a record in equal steps of `dt` seconds.
+pub(super) fn filtered(
+    filter: ForceFilter,
+    force: &[f64],
+    dt: f64,
+) -> Result<Vec<f64>, CatenaryError> {
+    let filtered = filter.zero_phase(force, 1.0 / dt);
+    filtered
+        .map(|f| f.values)
+        .map_err(|e| CatenaryError::TooShort(e.to_string()))
 }
 
 /// The steps of a series that are evaluated.
@@ -172,15 +156,15 @@ impl Report {
         run: &Run,
         series: &Series,
         unknowns: usize,
-        filter: Filter,
+        filter: ForceFilter,
         reference: Option<&Reference>,
     ) -> Result<Self, CatenaryError> {
-        let filtered = filter.apply(&series.force, series.dt)?;
+        let smooth = filtered(filter, &series.force, series.dt)?;
         let (from, to) = run.evaluated(line);
         let range = window(series, from, to);
         let none = || CatenaryError::TooShort("no step lies in the evaluated spans".into());
         let raw = ForceStatistics::of(&series.force[range.clone()]).ok_or_else(none)?;
-        let force = ForceStatistics::of(&filtered[range.clone()]).ok_or_else(none)?;
+        let force = ForceStatistics::of(&smooth[range.clone()]).ok_or_else(none)?;
         let (first, last) = (run.spans.0.saturating_sub(1), run.spans.1);
         let uplift_mm: Vec<Uplift> = (first..=last)
             .filter_map(|i| Some((line.layout.supports.get(i)?, series.support_rise.get(i)?)))
@@ -193,14 +177,10 @@ impl Report {
             .map(|r| {
                 r.check(from, to)?;
                 let places = &series.x[range.clone()];
-                let compare = |ours: &[f64], theirs: &[f64]| {
-                    error_index_percent(ours, &r.at(theirs, places))
-                        .map_err(|e| CatenaryError::Reference(e.to_string()))
-                };
-                let smooth = filter.apply(&r.force, r.dt)?;
+                let theirs = filtered(filter, &r.force, r.dt)?;
                 Ok::<_, CatenaryError>((
-                    compare(&filtered[range.clone()], &smooth)?,
-                    compare(&series.force[range.clone()], &r.force)?,
+                    r.error_percent(&theirs, &smooth[range.clone()], places)?,
+                    r.error_percent(&r.force, &series.force[range.clone()], places)?,
                 ))
             })
             .transpose()?;

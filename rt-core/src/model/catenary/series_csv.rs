@@ -1,8 +1,9 @@
 //! Runs as tables of text: written for other programs, read back as a reference.
 
 use super::error::CatenaryError;
-use super::evaluate::{Filter, Reference};
+use super::evaluate::{Reference, filtered};
 use super::simulate::Series;
+use crate::signal::contact_force::ForceFilter;
 use std::fmt::Write;
 
 /// The columns, in order: time, place, unfiltered and filtered force, height of the wire above nominal,
@@ -18,8 +19,8 @@ pub const COLUMNS: [&str; 6] = [
 
 impl Series {
     /// The series as comma-separated text with a header line.
-    pub fn to_csv(&self, filter: Filter) -> Result<String, CatenaryError> {
-        let filtered = filter.apply(&self.force, self.dt)?;
+    pub fn to_csv(&self, filter: ForceFilter) -> Result<String, CatenaryError> {
+        let smooth = filtered(filter, &self.force, self.dt)?;
         let mut out = COLUMNS.join(",");
         out.push('\n');
         for (k, t) in self.times().enumerate() {
@@ -27,7 +28,7 @@ impl Series {
             let _ = writeln!(
                 out,
                 "{t:.6},{},{},{},{},{}",
-                self.x[k], self.force[k], filtered[k], self.height[k], self.rise[k]
+                self.x[k], self.force[k], smooth[k], self.height[k], self.rise[k]
             );
         }
         Ok(out)
@@ -107,7 +108,7 @@ mod tests {
             rise: vec![0.11; n as usize],
             ..Series::default()
         };
-        let text = series.to_csv(Filter::default()).unwrap();
+        let text = series.to_csv(ForceFilter::default()).unwrap();
         let read = Reference::from_csv(&text).unwrap();
         assert_eq!((read.x, read.force), (series.x, series.force));
         assert!((read.dt - 2e-3).abs() < 1e-12);

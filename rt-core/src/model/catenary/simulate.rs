@@ -72,9 +72,8 @@ impl Series {
 }
 
 /// The spans that are evaluated unless someone says otherwise: without a quarter, but at least four
-/// spans, at either end.
-pub fn default_spans(line: &LinearLine) -> Result<(usize, usize), CatenaryError> {
-    let n = line.layout.spans();
+/// spans, at either end of a line of `n` spans.
+pub fn default_spans(n: usize) -> Result<(usize, usize), CatenaryError> {
     let aside = (n / 4).max(4);
     if n < 2 * aside + 1 {
         return Err(CatenaryError::TooShort(format!(
@@ -106,7 +105,7 @@ impl Run {
         Ok(Self::with_spans(
             pantograph,
             speed_kmh,
-            default_spans(line)?,
+            default_spans(line.layout.spans())?,
         ))
     }
 

@@ -1,13 +1,14 @@
 //! A standard's reference runs and acceptance bands, read from a file and held against our results.
 
 use super::error::CatenaryError;
-use super::evaluate::{Filter, Report};
+use super::evaluate::Report;
 use super::full::FullWire;
 use super::line::Line;
 use super::linear::LinearLine;
 use super::simulate::{Coupling, Run};
 use crate::file::{FieldError, FileContent, require_positive};
 use crate::model::pantograph::Pantograph;
+use crate::signal::contact_force::ForceFilter;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -77,7 +78,7 @@ pub struct Standard {
     /// First and last evaluated span, from 1.
     pub evaluated_spans: (usize, usize),
     /// The force's low-pass.
-    pub filter: Filter,
+    pub filter: ForceFilter,
     /// The reference runs.
     pub cases: Vec<Case>,
 }
