@@ -1,13 +1,16 @@
 //! The workstation: sessions, the command line, the window.
 
 mod bench_run;
+mod changes;
 pub mod cli;
 mod command;
+mod conductor;
 mod data;
 mod event_record;
 mod event_text;
 mod export;
 mod file_dialog;
+mod follower;
 mod guide;
 pub mod hil_result;
 mod history;
@@ -15,10 +18,11 @@ mod home;
 mod ingest;
 mod palette;
 mod panels;
-mod playback;
+pub mod playback;
 mod recorded;
 mod recording;
 mod recording_list;
+pub mod replay;
 pub mod runtime;
 pub mod session;
 mod settings;

@@ -1,11 +1,13 @@
-//! `pantobench session`: recordings listed, shown, checked, recovered and exported.
+//! `pantobench session`: recordings listed, shown, checked, recovered, exported and computed again.
 
 pub(crate) mod export;
 mod repair;
+mod replay;
 mod show;
 
 use super::Failure;
 use export::ExportArguments;
+use replay::ReplayArguments;
 use rt_core::record::check::SessionInfo;
 use rt_core::record::error::RecordError;
 use rt_core::record::reader::Session;
@@ -41,6 +43,15 @@ enum SessionCommand {
                       --from 10 --until 20 --channels force,motor_position"
     )]
     Export(ExportArguments),
+    /// Compute a recording again: exactly, or with other parameters.
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example: pantobench session replay recordings/run.mcap\n\
+                      Example: pantobench session replay recordings/run.mcap --what-if --set q=20 --set-at 6:k_i=60e3\n\n\
+                      Exit codes: 0 identical, or run again; 1 different, not proven to the end, or tripped; \
+                      2 bad input."
+    )]
+    Replay(ReplayArguments),
 }
 
 #[derive(clap::Args)]
@@ -61,6 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         SessionCommand::Check(a) => check(a),
         SessionCommand::Recover(a) => repair::recover(a),
         SessionCommand::Export(a) => export::export(a),
+        SessionCommand::Replay(a) => replay::replay(a),
     }
 }
 

@@ -61,11 +61,6 @@ impl TuningPanel {
         &self.asked
     }
 
-    /// The parameters that the loop has confirmed.
-    pub fn applied(&self) -> &ParamSet {
-        &self.applied
-    }
-
     /// What was designed last.
     pub fn proposal(&self) -> Option<&Proposal> {
         self.proposal.as_ref()
