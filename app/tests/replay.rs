@@ -87,25 +87,50 @@ fn sine(scratch: &Scratch) -> String {
 
 /// Two sections under a string, LQG → predictive → LQG, then another interaction stiffness.
 fn tuned(scratch: &Scratch) -> String {
+    let changes = r#"(after_s: 2.0, params: {"controller": 1.0}), (after_s: 5.0, params: {"controller": 0.0, "q": 6.0}),
+        (after_s: 6.0, params: {"k_i": 45e3})"#;
+    let session = on_string(scratch, "spans: (1, 4), sections: 2", changes);
+    record(&session, &scratch.path("tuned"), &["--fast"])
+}
+
+/// A session under a string, with limits so wide that nothing ends it.
+fn on_string(scratch: &Scratch, more_bench: &str, changes: &str) -> String {
     let asset = |file: &str| {
         let path = root().join("assets").join(file).canonicalize().unwrap();
         path.display().to_string()
     };
     let text = format!(
         r#"Session(title: "live",
-            bench: PantographLqg(wire: String(), specimen: "{}", spans: (1, 4), sections: 2,
+            bench: PantographLqg(wire: String(), specimen: "{}", {more_bench},
                 speed_kmh: 250.0, approach_s: 1.0),
             rig: "{}", uplift_n: 130.625, params: {{"bias_step": 10.0}},
             limits: [(channel: "tracking_error", low: -0.05, high: 0.05, for_cycles: 1, action: Retreat),
                 (channel: "error_next", low: -0.05, high: 0.05, for_cycles: 1, action: Retreat),
                 (channel: "error_ahead", low: -1.0, high: 1.0, for_cycles: 1, action: Retreat)],
-            changes: [(after_s: 2.0, params: {{"controller": 1.0}}), (after_s: 5.0, params: {{"controller": 0.0, "q": 6.0}}),
-                (after_s: 6.0, params: {{"k_i": 45e3}})])"#,
+            changes: [{changes}])"#,
         asset("pantographs/dsa-380.ron"),
         asset("rigs/simulated-dsa-380.ron")
     );
-    let session = scratch.file("tuned.ron", &text);
-    record(&session, &scratch.path("tuned"), &["--fast"])
+    scratch.file("string.ron", &text)
+}
+
+#[test]
+fn a_fall_back_is_the_benchs_own_doing_and_a_later_change_does_not_undo_it() {
+    let scratch = Scratch::new("replay-fall-back");
+    // The force is read two cycles earlier than the predictive controller believes.
+    let bench = "controller: Predictive, force_delay_cycles: 3, spans: (1, 8)";
+    let change = r#"(after_s: 8.0, params: {"q": 4.0})"#;
+    let session = on_string(&scratch, bench, change);
+    let path = record(&session, &scratch.path("out"), &["--fast"]);
+    let session = Session::open(Path::new(&path)).unwrap();
+    let events = session.events(TimeRange::ALL).unwrap();
+    let of = |kind: &str| events.iter().find(|e| e.kind == kind).unwrap().seq;
+    assert!(of("fallback") < of("gains"), "{events:?}");
+    let running = session.frames(TimeRange::ALL).map(Result::unwrap);
+    let column = session.column_index("controller").unwrap();
+    let last = running.filter(|f| f.frame.state == State::Running).last();
+    assert_eq!(last.unwrap().frame.values[column], 0.0);
+    assert_identical(&path);
 }
 
 #[test]

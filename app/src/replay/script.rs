@@ -6,7 +6,7 @@ use crate::tuning;
 use rt_core::bench::{Designer, Update};
 use rt_core::param::{Applies, ParamSet, ParamSpec, find};
 use rt_core::record::event::EventRecord;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// What happened to the parameters and states of a loop.
 #[derive(Clone, Debug, PartialEq)]
@@ -206,11 +206,6 @@ impl Script {
             }
         }
         by_tick.into_values().collect()
-    }
-
-    /// The ticks in which something was asked.
-    pub fn ticks(&self) -> BTreeSet<u64> {
-        self.steps.iter().map(|(seq, _)| *seq).collect()
     }
 }
 

@@ -159,7 +159,8 @@ fn verdict(r: &Recomputed) -> String {
             or_none(&event.recomputed)
         );
     }
-    "the recording holds no frame".into()
+    "nothing could be computed again: there is no frame behind one with which the bench was Ready"
+        .into()
 }
 
 fn difference_text(d: &Difference) -> String {
