@@ -1,7 +1,6 @@
 //! The command line. Everything that the window can do is possible here too.
 
 mod benches;
-mod conductor;
 mod latency;
 mod line;
 mod lqg;

@@ -101,6 +101,11 @@ impl HilSamples {
         self.tracking.pop();
     }
 
+    /// The first section, sample by sample.
+    pub fn series(&self) -> &Series {
+        &self.series
+    }
+
     /// The result of the run; with `against_implicit` also its error.
     pub fn evaluate(
         &self,

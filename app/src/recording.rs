@@ -1,7 +1,8 @@
 //! The recording of a run: what its header says, frames and events on their way to the file, its end.
 
+use crate::conductor::Outcome;
 use crate::event_record;
-use crate::session::LoadedSession;
+use crate::session::{LoadedSession, Session};
 use drivers::rig_file::RigFile;
 use rt_core::bench::{BenchConfig, profile::Source};
 use rt_core::channel::{Frame, Layout};
@@ -14,6 +15,7 @@ use rt_core::record::header::{SessionHeader, TextMap};
 use rt_core::record::recover::{Recovered, recover_directory};
 use rt_core::record::setup::RecorderSetup;
 use rt_core::rt_env::RtStatus;
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -42,17 +44,55 @@ pub struct Subject<'a> {
     pub t0: SystemTime,
 }
 
-/// The files that describe a run, by their part in it.
-fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
+/// Entry of a header: how exactly the loop's own timing is kept.
+pub const LOOP_TIMING: &str = "loop_timing";
+/// The loop's timing has the precision of a float, so a recording holds it to the last bit. Without this
+/// entry it had that of a double.
+pub const SINGLE: &str = "single";
+/// Entry of a header: which instructions long sums are formed with; their last bits depend on it.
+pub const ARITHMETIC: &str = "arithmetic";
+/// Entry of a header: the time set for the run, in s.
+pub const SECONDS: &str = "seconds";
+
+/// Which instructions long sums are formed with on this machine.
+pub fn arithmetic() -> &'static str {
+    if rt_core::model::catenary::vector::is_wide() {
+        "avx2 and fma"
+    } else {
+        "plain"
+    }
+}
+
+/// What this program writes into every header about how it computes and what it was asked for.
+pub fn own_entries(session: &Session) -> TextMap {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let mut entries = TextMap::from([
+        ("arguments".to_owned(), arguments.join(" ")),
+        (LOOP_TIMING.to_owned(), SINGLE.to_owned()),
+        (ARITHMETIC.to_owned(), arithmetic().to_owned()),
+    ]);
+    // A command may ask for another time than the file.
+    if let Some(seconds) = session.seconds {
+        entries.insert(SECONDS.to_owned(), seconds.to_string());
+    }
+    entries
+}
+
+/// The files that describe the rig of a run, by their part in it.
+pub fn rig_files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
     let rig = loaded.rig_path();
-    let mut files = vec![
-        ("session.ron", loaded.path.clone()),
-        ("rig.ron", rig.clone()),
-    ];
+    let mut files = vec![("rig.ron", rig.clone())];
     if let Ok(RigFile::Simulated(config)) = file::load(&rig) {
         let base = rig.parent().unwrap_or(Path::new("."));
         files.push(("pantograph.ron", base.join(config.pantograph)));
     }
+    files
+}
+
+/// The files that describe a run, by their part in it.
+fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
+    let mut files = vec![("session.ron", loaded.path.clone())];
+    files.extend(rig_files(loaded));
     match &loaded.session.bench {
         BenchConfig::Profile(config) => {
             if let Source::File { path } = &config.source {
@@ -69,7 +109,7 @@ fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
 }
 
 /// A file's name without directory and extension.
-fn stem(path: &Path) -> String {
+pub fn stem(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default();
     stem.to_string_lossy().into_owned()
 }
@@ -79,7 +119,7 @@ fn stem(path: &Path) -> String {
 /// ```text
 /// h₀ = 14695981039346656037,  hₖ₊₁ = (hₖ ⊕ byteₖ) · 1099511628211  mod 2⁶⁴
 /// ```
-fn hash(bytes: &[u8]) -> u64 {
+pub fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(14_695_981_039_346_656_037, |h, byte| {
         (h ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
     })
@@ -103,8 +143,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
             _ => {}
         }
     }
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    further.insert("arguments".into(), arguments.join(" "));
+    further.extend(own_entries(&loaded.session));
     let speed_kmh = match &loaded.session.bench {
         BenchConfig::PantographLqg(config) => Some(config.speed_kmh),
         BenchConfig::Profile(_) => None,
@@ -134,7 +173,46 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
     })
 }
 
-fn real_time(rt: Option<&RtStatus>) -> TextMap {
+/// Puts a file into a header in place of what played its part before.
+pub fn embed(header: &mut SessionHeader, part: &str, path: &Path, text: String) {
+    let found = format!("{:016x}", hash(text.as_bytes()));
+    header.model_hashes.insert(part.into(), found);
+    header.files.insert(part.into(), text);
+    let place = path.display().to_string();
+    header.further.insert(format!("path_of_{part}"), place);
+}
+
+/// What the end of a recording says of a run: why it ended, and the result.
+pub fn summary(outcome: &Outcome, result: Option<&Value>, layout: &Layout) -> (String, TextMap) {
+    let mut summary = TextMap::new();
+    summary.insert("state".into(), outcome.final_state().into());
+    let keys = [
+        "mean_n",
+        "std_n",
+        "max_n",
+        "min_n",
+        "loss_pct",
+        "error_filtered_pct",
+    ];
+    for (key, value) in keys.map(|key| (key, result.and_then(|r| r[key].as_f64()))) {
+        if let Some(value) = value {
+            summary.insert(key.into(), value.to_string());
+        }
+    }
+    let reason = match &outcome.fault {
+        None => "the run is over".to_owned(),
+        Some((fault, _, t_s)) => {
+            let words = fault.describe(layout);
+            summary.insert("trip".into(), words.id);
+            summary.insert("trip_t_s".into(), t_s.to_string());
+            format!("the run was ended by a fault: {}", words.what)
+        }
+    };
+    (reason, summary)
+}
+
+/// What the system granted, for a header; `None` on an exact clock.
+pub fn real_time(rt: Option<&RtStatus>) -> TextMap {
     let mut map = TextMap::new();
     let mut put = |key: &str, value: String| map.insert(key.to_owned(), value);
     let Some(rt) = rt else {

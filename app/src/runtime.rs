@@ -12,6 +12,7 @@ use rt_core::guard::ActiveLimit;
 use rt_core::link::{Command, RingSizes, UserSide};
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::param::{ParamError, ParamSet};
+use rt_core::rig::Rig;
 use rt_core::rt_env::{self, RtRequest, RtStatus};
 use rt_core::rt_loop::{LoopConfig, RtLoop};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -75,10 +76,11 @@ const RECORD_SECONDS: u64 = 8;
 /// Seconds that the display's ring can bridge: short, so that it stays in the processor's cache.
 const DISPLAY_SECONDS: u64 = 1;
 
+/// Joins the session's bench with a rig; `rig` is built last.
 fn prepare<C: Clock>(
     loaded: &LoadedSession,
     clock: C,
-    time: SimTime,
+    rig: impl FnOnce() -> Result<Box<dyn Rig>, FileError>,
 ) -> Result<Prepared<C>, StartError> {
     let session = &loaded.session;
     let path = || loaded.path.display().to_string();
@@ -104,15 +106,7 @@ fn prepare<C: Clock>(
             path: path(),
             source,
         })?;
-    let rig = rig_file::load_rig(
-        &loaded.rig_path(),
-        RigSetup {
-            period_nanos,
-            time,
-            injections: &session.inject,
-            uplift_n: session.uplift_n,
-        },
-    )?;
+    let rig = rig()?;
     let frames_in =
         |seconds: u64| (seconds * NANOS_PER_SECOND / period_nanos).clamp(64, 200_000) as usize;
     let config = LoopConfig {
@@ -143,10 +137,32 @@ fn prepare<C: Clock>(
     })
 }
 
+/// The session's own rig.
+fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, FileError> {
+    let setup = RigSetup {
+        period_nanos: loaded.period_nanos(),
+        time,
+        injections: &loaded.session.inject,
+        uplift_n: loaded.session.uplift_n,
+    };
+    rig_file::load_rig(&loaded.rig_path(), setup)
+}
+
 /// Prepares a loop on an exact clock: the caller cycles it as fast as it likes.
 pub fn prepare_exact(loaded: &LoadedSession) -> Result<Prepared<ExactClock>, StartError> {
     let clock = ExactClock::default();
-    prepare(loaded, clock.clone(), SimTime::Exact(clock))
+    prepare(loaded, clock.clone(), || {
+        own_rig(loaded, SimTime::Exact(clock))
+    })
+}
+
+/// Prepares a loop whose rig is given, on an exact clock that the caller shares.
+pub fn prepare_on(
+    loaded: &LoadedSession,
+    rig: Box<dyn Rig>,
+    clock: ExactClock,
+) -> Result<Prepared<ExactClock>, StartError> {
+    prepare(loaded, clock, || Ok(rig))
 }
 
 /// A loop that runs in real time in a thread of its own.
@@ -191,7 +207,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         params,
         period_nanos,
         limits,
-    } = prepare(loaded, RealClock, SimTime::Real)?;
+    } = prepare(loaded, RealClock, || own_rig(loaded, SimTime::Real))?;
     let (tell, told) = mpsc::channel();
     let ended = Arc::new(AtomicBool::new(false));
     let at_the_end = Arc::clone(&ended);

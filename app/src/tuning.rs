@@ -44,9 +44,8 @@ impl Proposal {
         self.designed.as_ref().ok().map(|(_, prospect)| prospect)
     }
 
-    /// An update for a loop that has applied other parameters. A verdict against it stands unless a
-    /// person insists.
-    pub fn decide(&self, applied: &ParamSet, insist: bool) -> Result<Box<Update>, Refused> {
+    /// An update for the loop. A verdict against it stands unless a person insists.
+    pub fn decide(&self, insist: bool) -> Result<Box<Update>, Refused> {
         let (content, prospect) = self
             .designed
             .as_ref()
@@ -56,20 +55,27 @@ impl Proposal {
             return Err(Refused::Verdict(prospect.verdict()));
         }
         Ok(Box::new(Update {
-            params: changed(applied, &self.params),
+            params: designed(&self.params),
             approval: prospect.approval(!is_sound),
             content: content.clone(),
         }))
     }
 }
 
+/// Parameters that need a design, by index.
+pub fn designed(params: &ParamSet) -> Vec<(usize, f64)> {
+    let specs = params.specs().iter().enumerate();
+    specs
+        .filter(|(_, spec)| spec.applies == Applies::ByDesign)
+        .map(|(i, _)| (i, params.get(i)))
+        .collect()
+}
+
 /// Designed parameters that differ, by index.
 pub fn changed(from: &ParamSet, to: &ParamSet) -> Vec<(usize, f64)> {
-    let specs = to.specs();
-    (0..specs.len())
-        .filter(|&i| specs[i].applies == Applies::ByDesign && from.get(i) != to.get(i))
-        .map(|i| (i, to.get(i)))
-        .collect()
+    let mut all = designed(to);
+    all.retain(|&(i, value)| from.get(i) != value);
+    all
 }
 
 /// Changes parameters by name, from a session or a script: those that need no design directly.
@@ -88,7 +94,7 @@ pub fn change(
     let mut prospect = None;
     if let (Some(designer), false) = (designer, changed(applied, &wanted).is_empty()) {
         let proposal = Proposal::new(designer, wanted);
-        match proposal.decide(applied, insist) {
+        match proposal.decide(insist) {
             Ok(update) => user.updates.send(update).map_err(|_| Refused::Busy)?,
             Err(refused) => {
                 if let Refused::Verdict(verdict) = refused {

@@ -1,9 +1,9 @@
 //! Rig files: which rig stands behind the bench. One variant a kind of rig.
 
-use crate::simulated::{Injection, SimTime, SimulatedConfig, SimulatedRig};
+use crate::simulated::{self, Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::file::{self, FieldError, FileContent, FileError};
 use rt_core::model::pantograph::Pantograph;
-use rt_core::rig::Rig;
+use rt_core::rig::{Rig, RigSpec};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -20,6 +20,15 @@ impl FileContent for RigFile {
     fn check(&self) -> Result<(), FieldError> {
         match self {
             RigFile::Simulated(config) => config.check(),
+        }
+    }
+}
+
+impl RigFile {
+    /// What the rig declares, without building or touching it.
+    pub fn spec(&self) -> RigSpec {
+        match self {
+            RigFile::Simulated(config) => simulated::rig_spec(config),
         }
     }
 }

@@ -113,7 +113,7 @@ impl SimulatedRig {
     }
 }
 
-fn rig_spec(config: &SimulatedConfig) -> RigSpec {
+pub(crate) fn rig_spec(config: &SimulatedConfig) -> RigSpec {
     let a = &config.actuator;
     RigSpec {
         name: config.name.clone(),

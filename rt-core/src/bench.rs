@@ -69,7 +69,8 @@ pub enum Notice {
 /// so that nothing is freed on the real-time thread.
 #[derive(Debug)]
 pub struct Update {
-    /// The parameters that it changes, by index in the bench's specification.
+    /// The parameters that it was designed for, by index in the bench's specification: all that need a
+    /// design, so that the loop's are those of its gains whatever it has done by itself meanwhile.
     pub params: Vec<(usize, f64)>,
     /// How it was judged.
     pub approval: Approval,

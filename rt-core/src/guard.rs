@@ -309,6 +309,19 @@ impl Guard {
         self.limits.iter().map(|bound| bound.limit)
     }
 
+    /// Goes on behind a frame with which a bench was Ready and at rest.
+    pub fn resume_ready(&mut self, frame: &Frame) {
+        self.state = State::Ready;
+        self.good_cycles = READY_AFTER_CYCLES;
+        for a in &mut self.actuators {
+            a.travel = Travel::at_rest(frame.values[a.command]);
+            a.recent = [a.travel.position; SPEED_CYCLES];
+        }
+        for f in &mut self.frozen {
+            (f.last_bits, f.repeats) = (frame.values[f.column].to_bits(), 1);
+        }
+    }
+
     /// The state now.
     pub fn state(&self) -> State {
         self.state

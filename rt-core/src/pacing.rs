@@ -104,6 +104,11 @@ impl Pacer {
         }
     }
 
+    /// Lets the grid begin with a later tick, as if those before had been handed out.
+    pub fn resume_at(&mut self, seq: u64) {
+        self.next_seq = seq;
+    }
+
     /// Waits for the next tick that still lies ahead. The first call starts the grid one period later.
     pub fn wait(&mut self, clock: &mut impl Clock) -> Tick {
         let now = clock.now();
@@ -165,6 +170,18 @@ mod tests {
             PERIOD,
             "the grid is kept, nothing is caught up"
         );
+    }
+
+    #[test]
+    fn a_grid_that_begins_later_skips_nothing() {
+        let mut clock = ExactClock::default();
+        let mut pacer = Pacer::new(PERIOD);
+        pacer.resume_at(700);
+        for seq in 700..703 {
+            let tick = pacer.wait(&mut clock);
+            assert_eq!((tick.seq, tick.t_nanos), (seq, seq * PERIOD));
+            assert_eq!((tick.skipped, tick.late_nanos), (0, 0));
+        }
     }
 
     #[test]

@@ -12,7 +12,8 @@ use crate::rig::Rig;
 use crate::timing::Timing;
 use std::sync::atomic::Ordering;
 
-/// The loop's own columns, after all others.
+/// The loop's own columns, after all others. All but the first are measurements of the loop itself, to the
+/// precision of a float.
 pub const LOOP_CHANNELS: [ChannelSpec; 8] = [
     ChannelSpec::computed("loop.state", "State number", ""),
     ChannelSpec::computed("loop.wake_us", "Wake-up latency", "µs"),
@@ -107,6 +108,14 @@ impl<C: Clock> RtLoop<C> {
     /// All limits in force, those of bench, rig and session together.
     pub fn limits(&self) -> Vec<ActiveLimit> {
         self.guard.limits().collect()
+    }
+
+    /// Goes on behind a frame with which another loop was Ready, as if this one had made it: for computing a
+    /// recording again that begins there. Nothing has moved since, so there is nothing else to know.
+    pub fn resume_ready(&mut self, frame: &Frame) {
+        self.pacer.resume_at(frame.seq + 1);
+        self.guard.resume_ready(frame);
+        self.frame = *frame;
     }
 
     /// Waits for the next tick and does its work. `false` once the loop has come to its end.
@@ -279,7 +288,9 @@ impl<C: Clock> RtLoop<C> {
             Adoption::Adopted => {
                 self.tell(EventKind::Retuned(update.approval));
                 for &(index, value) in &update.params {
-                    self.take_designed(index, value);
+                    if self.params.get(index) != value {
+                        self.take_designed(index, value);
+                    }
                 }
             }
             Adoption::Refused => self.tell(EventKind::RetuningMisfit),
@@ -385,7 +396,9 @@ impl<C: Clock> RtLoop<C> {
             Timing::read(&timing.overruns) as f64,
             Timing::read(&timing.skipped) as f64,
             Timing::read(&timing.record_drops) as f64,
-        ];
+        ]
+        // A recording keeps computed columns as floats; these cannot be recomputed from anything else.
+        .map(|x| f64::from(x as f32));
         self.frame.values[self.loop_columns..self.loop_columns + own.len()].copy_from_slice(&own);
     }
 

@@ -1,27 +1,25 @@
 //! `pantobench run`: a whole session without a window.
 
-mod changes;
 mod record;
 
-use self::changes::{Changes, Made};
-use super::conductor::{Conductor, Outcome};
 use super::{Failure, text};
-use crate::event_text;
+use crate::changes::{self, Made};
+use crate::conductor::Outcome;
+use crate::follower::Follower;
 use crate::hil_result::HilSamples;
 use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
-use rt_core::bench::{BenchConfig, BenchSpec, Designer};
+use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::channel::Layout;
-use rt_core::link::{Command, UserSide};
-use rt_core::param::{ParamSet, ParamSpec};
+use rt_core::link::UserSide;
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
 /// Arguments of `pantobench run`.
@@ -75,9 +73,6 @@ enum Against {
     /// The implicit reference solver.
     Implicit,
 }
-
-/// A loop that is not ready by then will not be, in s of its own time.
-const READY_TIMEOUT_S: f64 = 5.0;
 
 /// Set by Ctrl-C and by a request to terminate.
 pub fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
@@ -158,84 +153,8 @@ fn start_failure(e: StartError) -> Failure {
     }
 }
 
-/// The part of a run that is the same on every clock: serve events, gather frames.
-struct Follower {
-    conductor: Conductor,
-    statistics: RunStatistics,
-    samples: Option<HilSamples>,
-    layout: Layout,
-    params: &'static [ParamSpec],
-    changes: Changes,
-    period_s: f64,
-    last_t_s: f64,
-    recording: Option<Recording>,
-}
-
-impl Follower {
-    fn new(
-        loaded: &LoadedSession,
-        layout: &Layout,
-        designer: Option<Box<dyn Designer>>,
-        params: ParamSet,
-        recording: Option<Recording>,
-    ) -> Self {
-        let period_s = loaded.period_nanos() as f64 * 1e-9;
-        Self {
-            conductor: Conductor::default(),
-            statistics: RunStatistics::new(layout.len(), loaded.session.statistics_from_s),
-            samples: HilSamples::for_layout(layout, period_s),
-            layout: layout.clone(),
-            params: params.specs(),
-            changes: Changes::new(&loaded.session, designer, params),
-            period_s,
-            last_t_s: 0.0,
-            recording,
-        }
-    }
-
-    /// Takes what the loop has published and answers it.
-    fn follow(&mut self, user: &mut UserSide, stop: &AtomicBool) {
-        let mut answers: [Option<Command>; 2] = [None, None];
-        if let Some(record) = &mut user.record {
-            while let Ok(frame) = record.pop() {
-                self.last_t_s = frame.t_s();
-                self.statistics.add(&frame);
-                if let Some(samples) = &mut self.samples {
-                    samples.add(&frame);
-                }
-                if let Some(recording) = &mut self.recording {
-                    recording.frame(&frame);
-                }
-            }
-        }
-        while let Ok(event) = user.events.pop() {
-            eprintln!(
-                "{}",
-                event_text::describe(&event, &self.layout, self.params)
-            );
-            if let Some(recording) = &mut self.recording {
-                recording.event(&event);
-            }
-            answers[0] = self.conductor.answer(&event).or(answers[0]);
-        }
-        if let Some(recording) = &mut self.recording {
-            for notice in recording.service(Timing::read(&user.timing.record_drops)) {
-                eprintln!("recorder: {notice}");
-            }
-        }
-        let running_s = self.statistics.running_cycles() as f64 * self.period_s;
-        if running_s > 0.0 {
-            self.changes.serve(user, running_s);
-        }
-        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
-        if stop.load(Ordering::Relaxed) || waited_too_long {
-            answers[1] = self.conductor.interrupt();
-        }
-        for command in answers.into_iter().flatten() {
-            // A full ring means the loop is overloaded; the next event or interrupt asks again.
-            let _ = user.commands.push(command);
-        }
-    }
+fn say(text: &str) {
+    eprintln!("{text}");
 }
 
 fn run_exact(
@@ -263,7 +182,7 @@ fn run_exact(
         t0: SystemTime::now(),
     };
     let recording = record::begin(arguments, &subject)?;
-    let mut follower = Follower::new(loaded, &layout, designer, params, recording);
+    let mut follower = Follower::new(loaded, &layout, designer, params, recording, say);
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -301,7 +220,7 @@ fn run_real_time(
         eprintln!("note: {missing}");
     }
     let designer = run.designer.take();
-    let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording);
+    let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         std::thread::park_timeout(Duration::from_millis(5));
@@ -341,15 +260,6 @@ fn report(
         drops: Timing::read(&timing.record_drops),
         timing: Arc::clone(timing),
         rt,
-    }
-}
-
-/// The state that the run ended in, in the words of the state machine.
-fn final_state(outcome: &Outcome) -> &'static str {
-    if matches!(outcome.fault, Some((_, Some(_), _))) {
-        "Tripped"
-    } else {
-        "Idle"
     }
 }
 
@@ -411,7 +321,7 @@ fn to_json(r: &Report, result: Value, recorded: Option<&Recorded>) -> Value {
         "skipped": r.skipped,
         "drops": r.drops,
         "timing": { "wake_us": percentiles(&r.timing.wake), "exec_us": percentiles(&r.timing.exec) },
-        "state": final_state(&r.outcome),
+        "state": r.outcome.final_state(),
         "trip": trip,
         "changes": r.changes.iter().map(Made::to_json).collect::<Vec<_>>(),
         "channels": channels,
@@ -522,7 +432,7 @@ fn print_text(r: &Report, result: &Value) {
         r.overruns,
         r.skipped,
         r.drops,
-        final_state(&r.outcome),
+        r.outcome.final_state(),
     );
     print_result(result);
     if let Some(rt) = &r.rt

@@ -1,13 +1,15 @@
-//! `pantobench session`: recordings listed, shown, checked, recovered, exported and compared.
+//! `pantobench session`: recordings listed, shown, checked, recovered, exported, compared and computed again.
 
 mod compare;
 pub(crate) mod export;
 mod repair;
+mod replay;
 mod show;
 
 use super::Failure;
 use compare::CompareArguments;
 use export::ExportArguments;
+use replay::ReplayArguments;
 use rt_core::record::check::SessionInfo;
 use rt_core::record::error::RecordError;
 use rt_core::record::reader::Session;
@@ -48,6 +50,15 @@ enum SessionCommand {
         after_help = "Example: pantobench session compare lqg.mcap predictive.mcap --out compared.svg --out compared.csv"
     )]
     Compare(CompareArguments),
+    /// Compute a recording again: exactly, or with other parameters.
+    #[command(
+        allow_negative_numbers = true,
+        after_help = "Example: pantobench session replay recordings/run.mcap\n\
+                      Example: pantobench session replay recordings/run.mcap --what-if --set q=20 --set-at 6:k_i=60e3\n\n\
+                      Exit codes: 0 identical, or run again; 1 different, not proven to the end, or tripped; \
+                      2 bad input."
+    )]
+    Replay(ReplayArguments),
 }
 
 #[derive(clap::Args)]
@@ -69,6 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         SessionCommand::Recover(a) => repair::recover(a),
         SessionCommand::Export(a) => export::export(a),
         SessionCommand::Compare(a) => compare::compare(a),
+        SessionCommand::Replay(a) => replay::replay(a),
     }
 }
 

@@ -276,7 +276,7 @@ impl Workstation {
                     return;
                 };
                 let sent = proposal
-                    .decide(panel.applied(), insist)
+                    .decide(insist)
                     .and_then(|update| run.updates.send(update).map_err(|_| Refused::Busy));
                 panel.tell(sent.as_ref().err().map(ToString::to_string));
                 if let Err(Refused::Verdict(verdict)) = sent {

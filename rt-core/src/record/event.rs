@@ -46,6 +46,14 @@ impl EventRecord {
             _ => None,
         })
     }
+
+    /// A word that the event carries.
+    pub fn word(&self, key: &str) -> Option<&str> {
+        self.fields.iter().find_map(|(k, value)| match value {
+            FieldValue::Text(word) if k == key => Some(word.as_str()),
+            _ => None,
+        })
+    }
 }
 
 /// The name of the event's message.
@@ -160,6 +168,10 @@ mod tests {
         assert_eq!(decode_event(&bytes), Some(event.clone()));
         assert_eq!(event.number("value"), Some(0.1));
         assert_eq!(event.number("id"), None);
+        assert_eq!(
+            (event.word("id"), event.word("value")),
+            (Some("scale"), None)
+        );
         assert_eq!(decode_event(&bytes[..bytes.len() - 1]), None);
     }
 }

@@ -1,9 +1,8 @@
 //! The recording of a run without a window: opened before anything moves, ended with the result.
 
-use super::{Arguments, Report, final_state};
+use super::{Arguments, Report};
 use crate::cli::Failure;
 use crate::recording::{self, Recorded, Recording, Remarks, Subject};
-use rt_core::record::header::TextMap;
 use rt_core::timing::Timing;
 use serde_json::Value;
 
@@ -46,30 +45,7 @@ pub fn begin(arguments: &Arguments, subject: &Subject<'_>) -> Result<Option<Reco
 /// Ends the recording with the result, and says where it is.
 pub fn finish(report: &mut Report, result: Option<&Value>) -> Option<Recorded> {
     let recording = report.recording.take()?;
-    let mut summary = TextMap::new();
-    summary.insert("state".into(), final_state(&report.outcome).into());
-    let keys = [
-        "mean_n",
-        "std_n",
-        "max_n",
-        "min_n",
-        "loss_pct",
-        "error_filtered_pct",
-    ];
-    for (key, value) in keys.map(|key| (key, result.and_then(|r| r[key].as_f64()))) {
-        if let Some(value) = value {
-            summary.insert(key.into(), value.to_string());
-        }
-    }
-    let reason = match &report.outcome.fault {
-        None => "the run is over".to_owned(),
-        Some((fault, _, t_s)) => {
-            let words = fault.describe(&report.layout);
-            summary.insert("trip".into(), words.id);
-            summary.insert("trip_t_s".into(), t_s.to_string());
-            format!("the run was ended by a fault: {}", words.what)
-        }
-    };
+    let (reason, mut summary) = recording::summary(&report.outcome, result, &report.layout);
     let lost_events = Timing::read(&report.timing.event_drops);
     if lost_events > 0 {
         summary.insert("lost_events".into(), lost_events.to_string());

@@ -93,6 +93,14 @@ fn wide() -> bool {
     std::is_x86_feature_detected!("avx2") && std::is_x86_feature_detected!("fma")
 }
 
+/// Whether sums are formed with wide, fused instructions here: their last bits differ from the plain ones.
+pub fn is_wide() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return wide();
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
 /// Σ aᵢ bᵢ over the shorter of both.
 #[inline]
 pub fn dot(a: &[f64], b: &[f64]) -> f64 {

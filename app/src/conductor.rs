@@ -17,6 +17,17 @@ pub struct Outcome {
     pub ran: bool,
 }
 
+impl Outcome {
+    /// The state that the run ended in, in the words of the state machine.
+    pub fn final_state(&self) -> &'static str {
+        if matches!(self.fault, Some((_, Some(_), _))) {
+            State::Tripped.name()
+        } else {
+            State::Idle.name()
+        }
+    }
+}
+
 /// See the module's text.
 #[derive(Default)]
 pub struct Conductor {

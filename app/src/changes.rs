@@ -4,27 +4,35 @@ use crate::session::{Change, Session};
 use crate::tuning::{self, Refused};
 use rt_core::bench::{Designer, Prospect};
 use rt_core::control::assessment::Verdict;
-use rt_core::link::UserSide;
+use rt_core::link::{Event, EventKind, UserSide};
 use rt_core::param::ParamSet;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
 
-/// A change from the command line: seconds, then parameters.
-pub fn parse(text: &str, insist: bool) -> Result<Change, String> {
-    const FORM: &str = "expected SECONDS:ID=VALUE, with more after commas, like 8:q=500,r=2";
-    let (after, params) = text.split_once(':').ok_or(FORM)?;
-    let number = |text: &str| {
-        text.trim()
-            .parse::<f64>()
-            .map_err(|_| format!("'{text}' is no number; {FORM}"))
-    };
+fn number(text: &str) -> Result<f64, String> {
+    let parsed = text.trim().parse::<f64>();
+    parsed.map_err(|_| format!("'{text}' is no number; {FORM}"))
+}
+
+const FORM: &str = "expected ID=VALUE, with more after commas, like q=500,r=2";
+
+/// Parameters from the command line.
+pub fn pairs(text: &str) -> Result<BTreeMap<String, f64>, String> {
     let one = |pair: &str| {
         let (id, value) = pair.split_once('=').ok_or(FORM)?;
         Ok((id.trim().to_owned(), number(value)?))
     };
+    text.split(',').map(one).collect()
+}
+
+/// A change from the command line: seconds, then parameters.
+pub fn parse(text: &str, insist: bool) -> Result<Change, String> {
+    let (after, params) = text
+        .split_once(':')
+        .ok_or("expected SECONDS:ID=VALUE, with more after commas, like 8:q=500,r=2")?;
     Ok(Change {
         after_s: number(after)?,
-        params: params.split(',').map(one).collect::<Result<_, String>>()?,
+        params: pairs(params)?,
         insist,
     })
 }
@@ -64,6 +72,8 @@ pub struct Changes {
     pub made: Vec<Made>,
     designer: Option<Box<dyn Designer>>,
     applied: ParamSet,
+    /// The bench took a safer controller by itself; the parameter that says so follows.
+    fell_back: bool,
 }
 
 impl Changes {
@@ -76,6 +86,19 @@ impl Changes {
             made: Vec::new(),
             designer,
             applied,
+            fell_back: false,
+        }
+    }
+
+    /// Follows what the bench did by itself: a later change must not undo a fall-back unasked.
+    pub fn note(&mut self, event: &Event) {
+        match event.kind {
+            EventKind::FellBack(_) => self.fell_back = true,
+            EventKind::ParamApplied { index, value } if self.fell_back => {
+                self.applied.take_designed(index, value);
+                self.fell_back = false;
+            }
+            _ => {}
         }
     }
 

@@ -1,0 +1,113 @@
+//! Follows a loop without a window: takes what it publishes, answers its events, makes changes when their
+//! time has come.
+
+use crate::changes::Changes;
+use crate::conductor::Conductor;
+use crate::event_text;
+use crate::hil_result::HilSamples;
+use crate::recording::Recording;
+use crate::session::LoadedSession;
+use crate::statistics::RunStatistics;
+use rt_core::bench::Designer;
+use rt_core::channel::{Frame, Layout};
+use rt_core::link::{Command, UserSide};
+use rt_core::param::{ParamSet, ParamSpec};
+use rt_core::timing::Timing;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A loop that is not ready by then will not be, in s of its own time.
+const READY_TIMEOUT_S: f64 = 5.0;
+
+/// The part of a run that is the same on every clock: serve events, gather frames.
+pub struct Follower<'a> {
+    /// Takes the bench through its states.
+    pub conductor: Conductor,
+    /// Of every channel while the bench runs.
+    pub statistics: RunStatistics,
+    /// The first section, for a bench that runs along a line.
+    pub samples: Option<HilSamples>,
+    /// Which column holds which channel.
+    pub layout: Layout,
+    /// Changes of parameters.
+    pub changes: Changes,
+    /// The recording, if there is one.
+    pub recording: Option<Recording>,
+    /// Sees every frame.
+    pub on_frame: Option<Box<dyn FnMut(&Frame) + 'a>>,
+    params: &'static [ParamSpec],
+    period_s: f64,
+    last_t_s: f64,
+    say: fn(&str),
+}
+
+impl Follower<'_> {
+    /// For a loop that has not cycled yet. `say` hears what a person should know.
+    pub fn new(
+        loaded: &LoadedSession,
+        layout: &Layout,
+        designer: Option<Box<dyn Designer>>,
+        params: ParamSet,
+        recording: Option<Recording>,
+        say: fn(&str),
+    ) -> Self {
+        let period_s = loaded.period_nanos() as f64 * 1e-9;
+        Self {
+            conductor: Conductor::default(),
+            statistics: RunStatistics::new(layout.len(), loaded.session.statistics_from_s),
+            samples: HilSamples::for_layout(layout, period_s),
+            layout: layout.clone(),
+            params: params.specs(),
+            changes: Changes::new(&loaded.session, designer, params),
+            period_s,
+            last_t_s: 0.0,
+            recording,
+            on_frame: None,
+            say,
+        }
+    }
+
+    /// Takes what the loop has published and answers it.
+    pub fn follow(&mut self, user: &mut UserSide, stop: &AtomicBool) {
+        let mut answers: [Option<Command>; 2] = [None, None];
+        if let Some(record) = &mut user.record {
+            while let Ok(frame) = record.pop() {
+                self.last_t_s = frame.t_s();
+                self.statistics.add(&frame);
+                if let Some(samples) = &mut self.samples {
+                    samples.add(&frame);
+                }
+                if let Some(recording) = &mut self.recording {
+                    recording.frame(&frame);
+                }
+                if let Some(on_frame) = &mut self.on_frame {
+                    on_frame(&frame);
+                }
+            }
+        }
+        while let Ok(event) = user.events.pop() {
+            (self.say)(&event_text::describe(&event, &self.layout, self.params));
+            if let Some(recording) = &mut self.recording {
+                recording.event(&event);
+            }
+            self.changes.note(&event);
+            answers[0] = self.conductor.answer(&event).or(answers[0]);
+        }
+        if let Some(recording) = &mut self.recording {
+            for warning in recording.service(Timing::read(&user.timing.record_drops)) {
+                (self.say)(&format!("warning: {warning}"));
+            }
+        }
+        let running_s = self.statistics.running_cycles() as f64 * self.period_s;
+        if running_s > 0.0 {
+            self.changes.serve(user, running_s);
+        }
+        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
+        if stop.load(Ordering::Relaxed) || waited_too_long {
+            answers[1] = self.conductor.interrupt();
+        }
+        for command in answers.into_iter().flatten() {
+            // A full ring means the loop is overloaded; the next event or interrupt asks again.
+            let _ = user.commands.push(command);
+        }
+    }
+}
