@@ -9,8 +9,7 @@ use crate::recording::{self, Remarks, Subject};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
 use crate::settings::Settings;
-use crate::tuning_worker::TuningWorker;
-use rt_core::bench::BenchSpec;
+use rt_core::bench::{BenchSpec, Designer};
 use rt_core::channel::Layout;
 use rt_core::guard::{ActiveLimit, State};
 use rt_core::link::{Command, UpdateSide};
@@ -51,8 +50,8 @@ pub struct BenchRun {
     pub record_ring: u64,
     /// Designs on their way to the loop.
     pub updates: UpdateSide,
-    /// Of benches whose parameters need gains.
-    pub tuning: Option<TuningWorker>,
+    /// Designs gains for parameters that need it, until the tuning takes it.
+    pub designer: Option<Box<dyn Designer>>,
     /// Stops the bench from anywhere, a signal included.
     pub quit: Arc<AtomicBool>,
     /// Set when the loop has come to its end.
@@ -156,7 +155,7 @@ impl BenchRun {
                 };
                 let header = recording::header(&subject, &Remarks::default())?;
                 let mut setup = recording::setup(&settings.recordings, &loaded, header);
-                setup.trigger = trigger(settings);
+                add_triggers(&mut setup.trigger, settings);
                 let mut engine =
                     Engine::new(setup, Box::new(SystemDisk)).map_err(|e| e.to_string())?;
                 engine.arm();
@@ -165,13 +164,6 @@ impl BenchRun {
                 let recorder = Recorder::spawn(engine, frames, count).map_err(|e| e.to_string())?;
                 Some(Arc::new(recorder))
             }
-        };
-        let designed = {
-            let wake = wake.clone();
-            designer
-                .map(|designer| TuningWorker::start(designer, move || wake(State::Running)))
-                .transpose()
-                .map_err(|e| format!("no thread for the design of gains: {e}"))?
         };
         let frames = user.display.ok_or("the loop has no ring for the display")?;
         let live = Live::new(data, &params);
@@ -189,7 +181,7 @@ impl BenchRun {
             limits,
             record_ring,
             updates: user.updates,
-            tuning: designed,
+            designer,
             quit: user.quit,
             ended,
             commands: Some(user.commands),
@@ -287,16 +279,15 @@ impl BenchRun {
     }
 }
 
-fn trigger(settings: &Settings) -> TriggerSetup {
+/// The session's own triggers, and what the settings ask for on top.
+fn add_triggers(setup: &mut TriggerSetup, settings: &Settings) {
     let on_trip = settings.capture_on_trip.then(|| Trigger::Event {
         kind: "trip".into(),
     });
-    TriggerSetup {
-        triggers: on_trip.into_iter().collect(),
-        before_s: settings.before_s,
-        after_s: settings.after_s,
-        repeat: true,
-    }
+    setup.triggers.extend(on_trip);
+    setup.before_s = setup.before_s.max(settings.before_s);
+    setup.after_s = setup.after_s.max(settings.after_s);
+    setup.repeat = true;
 }
 
 impl Drop for BenchRun {

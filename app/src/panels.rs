@@ -1,7 +1,8 @@
 //! The panels of the window: each reads a view of the run and pushes commands.
 
-pub mod channels;
 pub mod bode;
+pub mod channels;
+pub mod comparison;
 pub mod events;
 pub mod footer;
 pub mod histogram;

@@ -259,7 +259,7 @@ impl Tuner {
         if self.changes().is_empty() {
             return None;
         }
-        match self.proposal()?.decide(&self.applied, insist) {
+        match self.proposal()?.decide(insist) {
             Ok(update) => {
                 self.message = None;
                 Some(Outgoing::Update(update))

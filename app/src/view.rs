@@ -62,6 +62,23 @@ pub enum Ask {
     },
     /// Opens a recording for playing back.
     OpenRecording(PathBuf),
+    /// A text, such as a table, to be written where a person chooses.
+    ExportText {
+        /// Suggested name without extension.
+        name: String,
+        /// The text.
+        text: String,
+    },
+    /// Compares recordings with the first of them.
+    Compare(Vec<PathBuf>),
+    /// Computes the opened recording again.
+    Recompute,
+    /// Asks a person what is to be different when the opened recording is run again.
+    AskWhatIf,
+    /// Runs the opened recording again with other values of parameters.
+    WhatIf(Vec<(String, f64)>),
+    /// Gives up what is being computed.
+    StopStudy,
     /// Writes a whole recording for another program, where a person chooses.
     ExportRecording(PathBuf),
     /// Reads the directory of recordings again.

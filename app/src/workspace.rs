@@ -2,9 +2,18 @@
 
 mod defaults;
 
+use crate::panels::bode::BodePanel;
 use crate::panels::channels::ChannelsPanel;
 use crate::panels::events::EventsPanel;
+use crate::panels::histogram::HistogramPanel;
+use crate::panels::line_view::LineViewPanel;
 use crate::panels::plots::PlotsPanel;
+use crate::panels::spectra::SpectraPanel;
+use crate::panels::spectrogram::SpectrogramPanel;
+use crate::panels::stability_map::StabilityMapPanel;
+use crate::panels::transfer::TransferPanel;
+use crate::panels::tuning::TuningPanel;
+use crate::panels::xy::XyPanel;
 use crate::settings::BenchLayouts;
 use eframe::egui::{self, Ui, WidgetText};
 use egui_tiles::{Behavior, SimplificationOptions, Tile, TileId, Tiles, Tree, UiResponse};
@@ -15,10 +24,26 @@ use serde::{Deserialize, Serialize};
 pub enum PanelKind {
     /// Channels over time or place.
     Plots,
+    /// The wire along the section.
+    Line,
     /// Parameters that need gains.
     Tuning,
+    /// Where the loop is stable.
+    StabilityMap,
+    /// Motor and loop over frequency.
+    Bode,
     /// Parameters that apply directly.
     Parameters,
+    /// Power spectral densities.
+    Spectra,
+    /// From one channel to another over frequency.
+    Transfer,
+    /// How a spectrum changes in time.
+    Spectrogram,
+    /// How often which values occur.
+    Histogram,
+    /// One channel against another.
+    Xy,
     /// All channels with their values.
     Channels,
     /// What happened.
@@ -27,49 +52,72 @@ pub enum PanelKind {
     Timing,
     /// Recordings.
     Recordings,
+    /// Recordings over each other.
+    Comparison,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 7] = [
+    pub const ALL: [PanelKind; 16] = [
         PanelKind::Plots,
+        PanelKind::Line,
         PanelKind::Tuning,
+        PanelKind::StabilityMap,
+        PanelKind::Bode,
         PanelKind::Parameters,
+        PanelKind::Spectra,
+        PanelKind::Transfer,
+        PanelKind::Spectrogram,
+        PanelKind::Histogram,
+        PanelKind::Xy,
         PanelKind::Channels,
         PanelKind::Events,
         PanelKind::Timing,
         PanelKind::Recordings,
+        PanelKind::Comparison,
     ];
 
     /// What its tab says.
     pub fn title(self) -> &'static str {
         match self {
             PanelKind::Plots => "Plots",
+            PanelKind::Line => "Overhead line",
             PanelKind::Tuning => "Tuning",
+            PanelKind::StabilityMap => "Stability map",
+            PanelKind::Bode => "Bode",
             PanelKind::Parameters => "Parameters",
+            PanelKind::Spectra => "Spectra",
+            PanelKind::Transfer => "Transfer function",
+            PanelKind::Spectrogram => "Spectrogram",
+            PanelKind::Histogram => "Histogram",
+            PanelKind::Xy => "XY",
             PanelKind::Channels => "Channels",
             PanelKind::Events => "Events",
             PanelKind::Timing => "Timing",
             PanelKind::Recordings => "Recordings",
+            PanelKind::Comparison => "Comparison",
         }
     }
 
     /// What it shows, in a sentence.
     pub fn tooltip(self) -> &'static str {
         match self {
-            PanelKind::Plots => {
-                "Channels over time or along the line, with cursors and statistics."
-            }
-            PanelKind::Tuning => {
-                "Gains: what is asked for, what the model says of it, what is applied."
-            }
+            PanelKind::Plots => "Channels over time or along the line, with cursors and statistics.",
+            PanelKind::Line => "The wire along the section with the moving contact, slack droppers, uplift, and the force over the spans.",
+            PanelKind::Tuning => "Gains: what is asked for, what the model says of it, what is applied.",
+            PanelKind::StabilityMap => "Where in the plane of two parameters the loop is stable, with the point in use and its trail.",
+            PanelKind::Bode => "Motor and loop over frequency: the model beside what is measured.",
             PanelKind::Parameters => "Parameters of the bench that take effect at once.",
+            PanelKind::Spectra => "Power spectral densities of channels.",
+            PanelKind::Transfer => "From one channel to another over frequency, with the coherence.",
+            PanelKind::Spectrogram => "How the spectrum of a channel changes in time.",
+            PanelKind::Histogram => "How often which values of a channel occur.",
+            PanelKind::Xy => "One channel against another.",
             PanelKind::Channels => "Every channel with its value; drag one to a plot.",
             PanelKind::Events => "What happened, to be searched and filtered.",
             PanelKind::Timing => "How punctually the loop wakes up and how long its parts take.",
-            PanelKind::Recordings => {
-                "Recorded runs: open, compare, export; what is written about the next one."
-            }
+            PanelKind::Recordings => "Recorded runs: open, compare, export; what is written about the next one.",
+            PanelKind::Comparison => "Recordings over each other, place by place, with differences, spectra and statistics.",
         }
     }
 }
@@ -79,10 +127,26 @@ impl PanelKind {
 pub enum Pane {
     /// See [`PanelKind::Plots`].
     Plots(Box<PlotsPanel>),
+    /// See [`PanelKind::Line`].
+    Line(Box<LineViewPanel>),
     /// See [`PanelKind::Tuning`].
-    Tuning,
+    Tuning(TuningPanel),
+    /// See [`PanelKind::StabilityMap`].
+    StabilityMap(Box<StabilityMapPanel>),
+    /// See [`PanelKind::Bode`].
+    Bode(Box<BodePanel>),
     /// See [`PanelKind::Parameters`].
     Parameters,
+    /// See [`PanelKind::Spectra`].
+    Spectra(Box<SpectraPanel>),
+    /// See [`PanelKind::Transfer`].
+    Transfer(Box<TransferPanel>),
+    /// See [`PanelKind::Spectrogram`].
+    Spectrogram(Box<SpectrogramPanel>),
+    /// See [`PanelKind::Histogram`].
+    Histogram(Box<HistogramPanel>),
+    /// See [`PanelKind::Xy`].
+    Xy(Box<XyPanel>),
     /// See [`PanelKind::Channels`].
     Channels(ChannelsPanel),
     /// See [`PanelKind::Events`].
@@ -91,19 +155,30 @@ pub enum Pane {
     Timing,
     /// See [`PanelKind::Recordings`].
     Recordings,
+    /// See [`PanelKind::Comparison`].
+    Comparison,
 }
 
 impl Pane {
     /// A fresh panel.
     pub fn new(kind: PanelKind) -> Self {
         match kind {
-            PanelKind::Plots => Pane::Plots(Box::default()),
-            PanelKind::Tuning => Pane::Tuning,
+            PanelKind::Plots => Pane::Plots(Default::default()),
+            PanelKind::Line => Pane::Line(Default::default()),
+            PanelKind::Tuning => Pane::Tuning(Default::default()),
+            PanelKind::StabilityMap => Pane::StabilityMap(Default::default()),
+            PanelKind::Bode => Pane::Bode(Default::default()),
             PanelKind::Parameters => Pane::Parameters,
-            PanelKind::Channels => Pane::Channels(ChannelsPanel::default()),
-            PanelKind::Events => Pane::Events(EventsPanel::default()),
+            PanelKind::Spectra => Pane::Spectra(Default::default()),
+            PanelKind::Transfer => Pane::Transfer(Default::default()),
+            PanelKind::Spectrogram => Pane::Spectrogram(Default::default()),
+            PanelKind::Histogram => Pane::Histogram(Default::default()),
+            PanelKind::Xy => Pane::Xy(Default::default()),
+            PanelKind::Channels => Pane::Channels(Default::default()),
+            PanelKind::Events => Pane::Events(Default::default()),
             PanelKind::Timing => Pane::Timing,
             PanelKind::Recordings => Pane::Recordings,
+            PanelKind::Comparison => Pane::Comparison,
         }
     }
 
@@ -111,12 +186,21 @@ impl Pane {
     pub fn kind(&self) -> PanelKind {
         match self {
             Pane::Plots(_) => PanelKind::Plots,
-            Pane::Tuning => PanelKind::Tuning,
+            Pane::Line(_) => PanelKind::Line,
+            Pane::Tuning(_) => PanelKind::Tuning,
+            Pane::StabilityMap(_) => PanelKind::StabilityMap,
+            Pane::Bode(_) => PanelKind::Bode,
             Pane::Parameters => PanelKind::Parameters,
+            Pane::Spectra(_) => PanelKind::Spectra,
+            Pane::Transfer(_) => PanelKind::Transfer,
+            Pane::Spectrogram(_) => PanelKind::Spectrogram,
+            Pane::Histogram(_) => PanelKind::Histogram,
+            Pane::Xy(_) => PanelKind::Xy,
             Pane::Channels(_) => PanelKind::Channels,
             Pane::Events(_) => PanelKind::Events,
             Pane::Timing => PanelKind::Timing,
             Pane::Recordings => PanelKind::Recordings,
+            Pane::Comparison => PanelKind::Comparison,
         }
     }
 }

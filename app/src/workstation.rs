@@ -7,6 +7,7 @@ mod replay;
 mod show;
 #[cfg(test)]
 mod tests;
+mod what_if;
 
 use crate::bench_run::{BenchRun, Starting};
 use crate::export::Exports;
@@ -14,19 +15,22 @@ use crate::file_dialog::FileDialog;
 use crate::guide::Guide;
 use crate::home;
 use crate::palette::Palette;
+use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
-use crate::panels::tuning::TuningPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
 use crate::session::LoadedSession;
 use crate::settings::{Settings, SettingsFile};
+use crate::studies::Studying;
 use crate::theme;
+use crate::tuner::Tuner;
 use crate::tuning_history::Presets;
 use crate::workspace::Workspace;
 use act::{Prompt, Purpose};
 use eframe::egui::{self, ThemePreference};
 use replay::Replay;
+use what_if::WhatIfForm;
 use rt_core::guard::State;
 use rt_core::param::ParamSet;
 use std::path::PathBuf;
@@ -60,7 +64,7 @@ enum Slot {
 struct Active {
     run: BenchRun,
     controls: Controls,
-    tuning: Option<TuningPanel>,
+    tuning: Option<Tuner>,
     changes_seen: usize,
 }
 
@@ -77,6 +81,9 @@ pub struct Workstation {
     workspace: Workspace,
     paused_at_s: Option<f64>,
     recordings: RecordingsPanel,
+    comparison: ComparisonPanel,
+    studying: Option<Studying>,
+    what_if: Option<WhatIfForm>,
     list: RecordingList,
     /// Recordings that were finished when the list was read last.
     finished_seen: usize,
@@ -116,6 +123,9 @@ impl Workstation {
             workspace,
             paused_at_s: None,
             recordings: RecordingsPanel::default(),
+            comparison: ComparisonPanel::default(),
+            studying: None,
+            what_if: None,
             list: RecordingList::new(settings.recordings.clone()),
             finished_seen: 0,
             free_bytes: None,
@@ -219,19 +229,20 @@ fn set_theme(ctx: &egui::Context, dark: bool) {
 }
 
 impl Active {
-    fn new(run: BenchRun) -> Self {
+    fn new(mut run: BenchRun, wake: impl Fn() + Send + 'static) -> Result<Self, String> {
         let params: ParamSet = run.params;
         let start: Vec<f64> = (0..params.specs().len()).map(|i| params.get(i)).collect();
-        let tuning = run.tuning.as_ref().map(|worker| {
-            worker.ask(params);
+        let tuning = run.designer.take().map(|designer| {
             let file = format!("presets-{}.ron", run.bench.id);
-            TuningPanel::new(params, Presets::load(home::config_dir().join(file)))
+            let presets = Presets::load(home::config_dir().join(file));
+            Tuner::start(Arc::from(designer), params, presets, wake)
         });
-        Self {
+        let tuning = tuning.transpose();
+        Ok(Self {
             controls: Controls::new(&start),
-            tuning,
+            tuning: tuning.map_err(|e| format!("no thread for the design of gains: {e}"))?,
             run,
             changes_seen: 0,
-        }
+        })
     }
 }

@@ -3,7 +3,7 @@
 mod compare;
 pub(crate) mod export;
 mod repair;
-mod replay;
+pub(crate) mod replay;
 mod show;
 
 use super::Failure;

@@ -407,6 +407,7 @@ fn an_hour() -> Bench {
             events: sample::run(0.1).events,
             period_s: 1e-3,
             line: None,
+            wire: None,
         },
         panel,
         asks: Vec::new(),

@@ -10,7 +10,7 @@ use crate::chart::{self, Chart, Height, Hover, Item, Pen, number};
 use crate::data::Data;
 use crate::theme;
 use crate::view::{Ask, View};
-use eframe::egui::{self, Ui};
+use eframe::egui::{Ui};
 use rt_core::signal::spectrum::density::{Density, welch};
 use serde::{Deserialize, Serialize};
 

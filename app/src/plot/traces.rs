@@ -139,6 +139,7 @@ mod tests {
             events: VecDeque::new(),
             period_s: 1e-3,
             line: None,
+            wire: None,
         }
     }
 

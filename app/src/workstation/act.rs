@@ -1,14 +1,17 @@
 //! What the workstation does when a command is given or a panel asks for something.
 
-use super::{Active, Slot, Workstation, set_theme};
+use super::{Slot, Workstation, set_theme};
 use crate::command::UiCommand;
+use crate::comparison::Request;
 use crate::export::{Content, Table};
 use crate::file_dialog::{FileDialog, Question};
 use crate::ingest::is_recording;
-use crate::panels::tuning::Wish;
 use crate::recorded::Loading;
+use crate::replay::what_if::Alterations;
 use crate::session::LoadedSession;
 use crate::settings::SCALES;
+use crate::studies::{Study, Studying};
+use crate::tuner::{Outgoing, TuningAsk};
 use crate::tuning::Refused;
 use crate::view::Ask;
 use eframe::egui;
@@ -57,7 +60,8 @@ impl Workstation {
             }
             UiCommand::Mark => self.prompt = Some(Prompt::Mark(String::new())),
             UiCommand::Pause => self.toggle_pause(),
-            UiCommand::Undo | UiCommand::Redo => self.step_tuning(command == UiCommand::Undo),
+            UiCommand::Undo => self.tune(&TuningAsk::Undo),
+            UiCommand::Redo => self.tune(&TuningAsk::Redo),
             UiCommand::OpenSession => self.ask_for_session(),
             UiCommand::OpenRecording => {
                 let directory = self.settings.recordings.clone();
@@ -101,7 +105,7 @@ impl Workstation {
         match ask {
             Ask::Command(command) => self.execute(command),
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
-            Ask::Tune(wish) => self.tune(wish),
+            Ask::Tune(ask) => self.tune(&ask),
             Ask::Mark(text) => {
                 if let Slot::Active(active) = &mut self.slot {
                     active.run.mark(&text);
@@ -137,6 +141,27 @@ impl Workstation {
                 let stem = stem.into_owned();
                 self.ask_where(&stem, &["parquet", "csv", "mcap"], Content::Recording(path));
             }
+            Ask::ExportText { name, text } => {
+                self.ask_where(&name, &["csv"], Content::Bytes(text.into_bytes()));
+            }
+            Ask::Compare(paths) => self.study(Study::Compare(paths, Request::default())),
+            Ask::Recompute => {
+                if let Some(path) = self.opened() {
+                    self.study(Study::Recompute(path));
+                }
+            }
+            Ask::AskWhatIf => self.ask_what_if(),
+            Ask::WhatIf(set) => {
+                if let Some(path) = self.opened() {
+                    let alterations = Alterations {
+                        set,
+                        record: Some(self.settings.recordings.clone()),
+                        ..Alterations::default()
+                    };
+                    self.study(Study::WhatIf(path, alterations));
+                }
+            }
+            Ask::StopStudy => self.studying = None,
             Ask::RefreshRecordings => self.list.refresh(self.waker()),
             Ask::ChooseRecordings => {
                 let question = Question {
@@ -150,6 +175,18 @@ impl Workstation {
                 self.ask_file(question, Purpose::Recordings);
             }
             Ask::Tell(sentence) => self.tell(sentence),
+        }
+    }
+
+    /// The file of the opened recording.
+    fn opened(&self) -> Option<PathBuf> {
+        self.replay.as_ref().map(|r| r.recorded.path.clone())
+    }
+
+    fn study(&mut self, study: Study) {
+        match Studying::begin(study, self.waker()) {
+            Ok(studying) => self.studying = Some(studying),
+            Err(problem) => self.tell(problem),
         }
     }
 
@@ -261,41 +298,27 @@ impl Workstation {
         }
     }
 
-    fn tune(&mut self, wish: Wish) {
-        let Slot::Active(active) = &mut self.slot else {
-            return;
-        };
-        let Active { run, tuning, .. } = &mut **active;
-        let (Some(panel), Some(worker)) = (tuning, &run.tuning) else {
-            return;
-        };
-        match wish {
-            Wish::Judge => worker.ask(*panel.asked()),
-            Wish::Apply { insist } => {
-                let Some(proposal) = panel.proposal() else {
-                    return;
-                };
-                let sent = proposal
-                    .decide(insist)
-                    .and_then(|update| run.updates.send(update).map_err(|_| Refused::Busy));
-                panel.tell(sent.as_ref().err().map(ToString::to_string));
-                if let Err(Refused::Verdict(verdict)) = sent {
-                    self.send(Command::NoteRefusal(verdict));
-                }
-            }
+    fn tune(&mut self, ask: &TuningAsk) {
+        if let Slot::Active(active) = &mut self.slot
+            && let Some(tuner) = &mut active.tuning
+            && let Some(outgoing) = tuner.handle(ask)
+        {
+            self.send_tuning(outgoing);
         }
     }
 
-    fn step_tuning(&mut self, back: bool) {
-        let Slot::Active(active) = &mut self.slot else {
-            return;
-        };
-        let mut wishes = Vec::new();
-        if let Some(panel) = &mut active.tuning {
-            wishes = if back { panel.undo() } else { panel.redo() };
-        }
-        for wish in wishes {
-            self.tune(wish);
+    /// Sends what the tuning has for the loop.
+    pub(super) fn send_tuning(&mut self, outgoing: Outgoing) {
+        match outgoing {
+            Outgoing::NoteRefusal(verdict) => self.send(Command::NoteRefusal(verdict)),
+            Outgoing::Update(update) => {
+                if let Slot::Active(active) = &mut self.slot
+                    && active.run.updates.send(update).is_err()
+                    && let Some(tuner) = &mut active.tuning
+                {
+                    tuner.tell(Some(Refused::Busy.to_string()));
+                }
+            }
         }
     }
 
@@ -376,7 +399,7 @@ impl Workstation {
     }
 
     /// Calls a function with the data that is shown.
-    fn with_data<T>(&self, f: impl FnOnce(&crate::data::Data) -> T) -> Option<T> {
+    pub(super) fn with_data<T>(&self, f: impl FnOnce(&crate::data::Data) -> T) -> Option<T> {
         match (&self.replay, &self.slot) {
             (Some(replay), _) => Some(f(&replay.recorded.data)),
             (None, Slot::Active(active)) => active.run.live().map(|live| f(&live.data)),

@@ -4,7 +4,7 @@ use super::act::Purpose;
 use super::replay::Replay;
 use super::{Active, DISK_PAUSE, MESSAGE, Slot, Workstation};
 use crate::settings::BenchLayouts;
-use crate::workspace::Workspace;
+use crate::workspace::{PanelKind, Workspace};
 use rt_core::record::disk::{Disk, SystemDisk};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -18,6 +18,7 @@ impl Workstation {
         self.poll_bench();
         self.poll_loading();
         self.poll_recordings();
+        self.poll_study();
         self.poll_disk();
         self.poll_dialog();
         for sentence in self.exports.poll() {
@@ -37,10 +38,11 @@ impl Workstation {
             && let Some(answer) = starting.poll()
         {
             let title = starting.title.clone();
-            self.slot = match answer {
-                Ok(run) => {
-                    self.use_bench_layout(run.bench.id);
-                    Slot::Active(Box::new(Active::new(run)))
+            let active = answer.and_then(|run| Active::new(run, self.waker()));
+            self.slot = match active {
+                Ok(active) => {
+                    self.use_bench_layout(active.run.bench.id);
+                    Slot::Active(Box::new(active))
                 }
                 Err(problem) => Slot::Failed { title, problem },
             };
@@ -94,6 +96,22 @@ impl Workstation {
         if finished != self.finished_seen {
             self.finished_seen = finished;
             self.list.refresh(self.waker());
+        }
+    }
+
+    fn poll_study(&mut self) {
+        let Some(finding) = self.studying.as_ref().and_then(|s| s.poll()) else {
+            return;
+        };
+        self.studying = None;
+        if let Some((paths, compared)) = finding.compared {
+            self.comparison.take(paths, compared);
+            self.workspace.bring_to_front(PanelKind::Comparison);
+            // A run with other parameters is a recording too.
+            self.list.refresh(self.waker());
+        }
+        if let Some(sentence) = finding.sentence {
+            self.tell(sentence);
         }
     }
 

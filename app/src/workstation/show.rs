@@ -6,13 +6,14 @@ use crate::command::UiCommand;
 use crate::export::{self, Content};
 use crate::guide::Situation;
 use crate::ingest::is_recording;
+use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::timing::{self, TimingView};
-use crate::panels::tuning::TuningPanel;
 use crate::panels::{footer, status, trip};
 use crate::recording_list::RecordingList;
 use crate::settings::{AROUND_S, HISTORY_MB};
+use crate::tuner::Tuner;
 use crate::view::{Ask, View};
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
@@ -74,21 +75,9 @@ impl Workstation {
                 } = &mut **active;
                 let recorder = run.recorder_status();
                 let over = run.is_over();
-                let mut wishes = Vec::new();
-                if let (Some(panel), Some(worker)) = (tuning.as_mut(), &run.tuning)
-                    && let Some(proposal) = worker.newest()
-                {
-                    panel.take(proposal);
-                    wishes.extend(panel.apply_if_waiting());
-                }
                 let Some(live) = run.live() else { return };
                 *changes_seen = live.changes();
-                if let (Some(panel), Some(worker)) = (tuning.as_mut(), &run.tuning)
-                    && panel.follow(&live.applied)
-                {
-                    worker.ask(*panel.asked());
-                }
-                asks.extend(wishes.into_iter().map(Ask::Tune));
+                let outgoing = tuning.as_mut().and_then(|t| t.follow(&live.applied));
                 let bar = status::Bar {
                     state: live.latest.state,
                     ended: over,
@@ -153,7 +142,9 @@ impl Workstation {
                     specs: run.bench.params,
                     applied: &live.applied,
                     controls,
-                    tuning: tuning.as_mut(),
+                    tuning: tuning.as_ref(),
+                    comparison: &mut self.comparison,
+                    busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
                     list: &self.list,
                     timing: TimingView {
@@ -166,6 +157,10 @@ impl Workstation {
                 egui::CentralPanel::default()
                     .frame(egui::Frame::new().fill(ui.visuals().window_fill))
                     .show(ui, |ui| self.workspace.show(ui, &mut shower));
+                drop(live);
+                if let Some(outgoing) = outgoing {
+                    self.send_tuning(outgoing);
+                }
             }
         }
     }
@@ -174,6 +169,7 @@ impl Workstation {
     fn overlays(&mut self, ctx: &egui::Context, asks: &mut Vec<Ask>) {
         self.show_prompt(ctx, asks);
         self.show_settings(ctx, asks);
+        self.show_what_if(ctx, asks);
         if self.guide.is_open() {
             let (changes, has_tuning, recording) = match &self.slot {
                 Slot::Active(active) => {
@@ -354,7 +350,9 @@ struct Shower<'a> {
     specs: &'static [ParamSpec],
     applied: &'a [f64],
     controls: &'a mut Controls,
-    tuning: Option<&'a mut TuningPanel>,
+    tuning: Option<&'a Tuner>,
+    comparison: &'a mut ComparisonPanel,
+    busy: Option<&'a str>,
     recordings: &'a mut RecordingsPanel,
     list: &'a RecordingList,
     timing: TimingView<'a>,
@@ -362,24 +360,31 @@ struct Shower<'a> {
 
 impl ShowPane for Shower<'_> {
     fn show(&mut self, ui: &mut Ui, pane: &mut Pane) {
+        let view = &self.view;
+        // A recording has gains of its own; those of the running bench would mislead.
+        let tuner = self.tuning.filter(|_| !view.is_replay);
         match pane {
-            Pane::Plots(panel) => panel.show(ui, &self.view, self.asks),
-            Pane::Channels(panel) => panel.show(ui, &self.view),
-            Pane::Events(panel) => panel.show(ui, &self.view, self.asks),
+            Pane::Plots(panel) => panel.show(ui, view, self.asks),
+            Pane::Line(panel) => panel.show(ui, view, self.asks),
+            Pane::Tuning(panel) => panel.show(ui, view, tuner, self.asks),
+            Pane::StabilityMap(panel) => panel.show(ui, view, tuner, self.asks),
+            Pane::Bode(panel) => panel.show(ui, view, tuner, self.asks),
+            Pane::Spectra(panel) => panel.show(ui, view, self.asks),
+            Pane::Transfer(panel) => panel.show(ui, view, self.asks),
+            Pane::Spectrogram(panel) => panel.show(ui, view, self.asks),
+            Pane::Histogram(panel) => panel.show(ui, view, self.asks),
+            Pane::Xy(panel) => panel.show(ui, view, self.asks),
+            Pane::Channels(panel) => panel.show(ui, view),
+            Pane::Events(panel) => panel.show(ui, view, self.asks),
             Pane::Timing => timing::show(ui, &self.timing),
             Pane::Recordings => self.recordings.show(ui, self.list, self.asks),
+            Pane::Comparison => self.comparison.show(ui, self.busy, self.asks),
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
                 let asks = changes.into_iter();
                 self.asks
                     .extend(asks.map(|(index, value)| Ask::SetParam { index, value }));
             }
-            Pane::Tuning => match &mut self.tuning {
-                Some(panel) => self.asks.extend(panel.show(ui).into_iter().map(Ask::Tune)),
-                None => {
-                    ui.label("This bench has no gains to be designed; its parameters are in the panel Parameters.");
-                }
-            },
         }
     }
 }

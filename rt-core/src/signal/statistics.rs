@@ -66,31 +66,6 @@ impl RunningStatistics {
         self.samples
     }
 
-    /// Takes in what another one has gathered, as if its samples had been pushed one by one (Chan, Golub
-    /// and LeVeque's pairwise sum).
-    ///
-    /// ```text
-    /// n = n₁ + n₂,  δ = m₂ − m₁,  m = m₁ + δ n₂/n,  S = S₁ + S₂ + δ² n₁ n₂/n
-    /// ```
-    pub fn merge(&mut self, other: &Self) {
-        if other.samples == 0 {
-            return;
-        }
-        if self.samples == 0 {
-            *self = *other;
-            return;
-        }
-        let samples = self.samples + other.samples;
-        let apart = other.mean - self.mean;
-        let share = other.samples as f64 / samples as f64;
-        self.squares += other.squares + apart * apart * self.samples as f64 * share;
-        self.mean += apart * share;
-        self.samples = samples;
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-        self.lost += other.lost;
-    }
-
     /// Takes one sample in newtons.
     pub fn push(&mut self, force: f64) {
         self.samples += 1;

@@ -143,7 +143,7 @@ fn print_recomputed(r: &Recomputed) {
 }
 
 /// Why a recording is not proven to its end.
-fn verdict(r: &Recomputed) -> String {
+pub(crate) fn verdict(r: &Recomputed) -> String {
     if let Some(d) = &r.first_difference {
         return difference_text(d);
     }
@@ -209,7 +209,7 @@ fn run_otherwise(a: &ReplayArguments, session: &Session) -> Result<(), Failure> 
         eprintln!("note: {note}");
     }
     if let Some(recorded) = &found.recording {
-        match (&recorded.path, &recorded.problem) {
+        match (recorded.paths.last(), &recorded.problem) {
             (Some(path), _) => eprintln!("recorded to {}", path.display()),
             (None, problem) => eprintln!(
                 "warning: the new run was not recorded: {}",
@@ -300,7 +300,7 @@ fn what_if_json(session: &Session, alterations: &Alterations, found: &WhatIf) ->
         "changes": found.changes.iter().map(Made::to_json).collect::<Vec<_>>(),
         "recorded": recorded, "what_if": computed,
         "comparison": comparison_json(found.along, &found.comparison),
-        "recording": found.recording.as_ref().and_then(|r| r.path.as_ref()), "notes": found.notes,
+        "recording": found.recording.as_ref().and_then(|r| r.paths.last()), "notes": found.notes,
     })
 }
 
