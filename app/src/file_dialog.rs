@@ -74,12 +74,6 @@ impl FileDialog {
         }
     }
 
-    /// Our own dialog at once.
-    #[cfg(test)]
-    pub fn own(question: Question) -> Self {
-        Self::Own(OwnDialog::new(question))
-    }
-
     /// Draws ours if need be; the answer, once there is one.
     pub fn show(&mut self, ctx: &Context) -> Option<Option<PathBuf>> {
         match self {

@@ -146,11 +146,13 @@ impl History {
     }
 
     /// How many samples it can hold at least.
-    pub fn capacity(&self) -> usize {
+    #[cfg(test)]
+    fn capacity(&self) -> usize {
         (self.most_blocks - 1) * BLOCK
     }
 
     /// How many channels it holds.
+    #[cfg(test)]
     pub fn channels(&self) -> usize {
         self.channels
     }

@@ -4,7 +4,7 @@ use crate::data::{Channel, Data, LineMarks};
 use crate::history::History;
 use crate::line_data::LineData;
 use rt_core::model::catenary::LineScene;
-use rt_core::record::header::{SessionEnd, SessionHeader};
+use rt_core::record::header::SessionHeader;
 use rt_core::record::reader::{Session, TimeRange};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,8 +17,6 @@ pub struct Recorded {
     pub path: PathBuf,
     /// What it says about itself.
     pub header: SessionHeader,
-    /// How it ended; `None` if it was killed.
-    pub end: Option<SessionEnd>,
     /// Its channels, samples and events.
     pub data: Data,
     /// What could not be read, if anything.
@@ -64,7 +62,6 @@ impl Recorded {
         });
         Ok(Self {
             path: path.to_owned(),
-            end: session.end().cloned(),
             data: Data {
                 channels,
                 history,

@@ -7,6 +7,12 @@ use rt_core::guard::State;
 
 /// Readable at arm's length on a workshop's screen.
 pub fn apply(ctx: &egui::Context) {
+    let mut fonts = egui::FontDefinitions::default();
+    // Arrows and shapes that the proportional font lacks are taken from the monospaced one.
+    if let Some(family) = fonts.families.get_mut(&FontFamily::Proportional) {
+        family.push("Hack".to_owned());
+    }
+    ctx.set_fonts(fonts);
     for theme in [Theme::Dark, Theme::Light] {
         ctx.style_mut_of(theme, |style| {
             style.text_styles = [

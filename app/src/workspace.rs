@@ -313,6 +313,7 @@ impl Workspace {
     }
 
     /// Which kinds are open.
+    #[cfg(test)]
     pub fn is_open(&self, kind: PanelKind) -> bool {
         let mut tiles = self.tree.tiles.tiles();
         tiles.any(|tile| matches!(tile, Tile::Pane(p) if p.kind() == kind))

@@ -9,6 +9,7 @@ mod show;
 mod tests;
 mod what_if;
 
+use crate::analysis::stretch::Offered;
 use crate::bench_run::{BenchRun, Starting};
 use crate::export::Exports;
 use crate::file_dialog::FileDialog;
@@ -80,6 +81,7 @@ pub struct Workstation {
     drawn: Instant,
     workspace: Workspace,
     paused_at_s: Option<f64>,
+    offered: Offered,
     recordings: RecordingsPanel,
     comparison: ComparisonPanel,
     studying: Option<Studying>,
@@ -122,6 +124,7 @@ impl Workstation {
             drawn: Instant::now(),
             workspace,
             paused_at_s: None,
+            offered: Offered::default(),
             recordings: RecordingsPanel::default(),
             comparison: ComparisonPanel::default(),
             studying: None,

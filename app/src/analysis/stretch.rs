@@ -205,6 +205,7 @@ pub struct Grid {
 
 impl Grid {
     /// Samples of each channel.
+    #[cfg(test)]
     pub fn len(&self) -> usize {
         self.channels.first().map_or(0, Vec::len)
     }

@@ -1,5 +1,6 @@
 //! Plots over one common axis: any channels in any plot, against time or place, live or looking back.
 
+use crate::analysis::stretch::Offered;
 use crate::command::UiCommand;
 use crate::data::{ChannelDrag, Data, LineMarks, Weight};
 use crate::plot::canvas::{self, AXIS, Common, GUTTER, TAGS};
@@ -113,6 +114,18 @@ impl PlotsPanel {
         }
         for deed in deeds {
             self.do_deed(view, &scale, deed, asks);
+        }
+    }
+
+    /// The stretches that other panels may look at: what is visible, and what lies between the cursors.
+    pub fn offered(&self, view: &View<'_>) -> Offered {
+        let Ok(scale) = self.horizontal.scale(view) else {
+            return Offered::default();
+        };
+        let between = || self.cursors.range_s(scale.to_s);
+        Offered {
+            visible_s: Some((scale.from_s, scale.to_s)),
+            cursors_s: self.cursors.is_on.then(between),
         }
     }
 

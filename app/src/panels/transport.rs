@@ -44,6 +44,22 @@ pub fn show(ui: &mut Ui, head: &mut Playhead, title: &Title<'_>, data: &Data, as
             {
                 asks.push(Ask::Command(command));
             }
+            for (text, hint, ask) in [
+                (
+                    "What if …",
+                    "Run it again on the simulated rig with other parameters, and lay both over each other.",
+                    Ask::AskWhatIf,
+                ),
+                (
+                    "Compute again",
+                    "The recorded measurements drive the same bench; every bit must come out again.",
+                    Ask::Recompute,
+                ),
+            ] {
+                if ui.button(text).on_hover_text(hint).clicked() {
+                    asks.push(ask);
+                }
+            }
         });
     });
     ui.horizontal(|ui| {

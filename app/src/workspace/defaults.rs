@@ -42,7 +42,7 @@ pub fn tree(bench: &str) -> Tree<Pane> {
     let middle = split(
         &mut tiles,
         LinearDir::Vertical,
-        &[(plots, 3.2), (below, 1.0)],
+        &[(plots, 4.2), (below, 1.0)],
     );
     let root = split(
         &mut tiles,

@@ -2,6 +2,7 @@
 
 use super::act::Prompt;
 use super::{Active, RESTING, Slot, Workstation};
+use crate::analysis::stretch::Offered;
 use crate::command::UiCommand;
 use crate::export::{self, Content};
 use crate::guide::Situation;
@@ -144,6 +145,7 @@ impl Workstation {
                     controls,
                     tuning: tuning.as_ref(),
                     comparison: &mut self.comparison,
+                    offered: &mut self.offered,
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
                     list: &self.list,
@@ -353,6 +355,8 @@ struct Shower<'a> {
     tuning: Option<&'a Tuner>,
     comparison: &'a mut ComparisonPanel,
     busy: Option<&'a str>,
+    /// Stretches that the plots offer to the panels of analysis.
+    offered: &'a mut Offered,
     recordings: &'a mut RecordingsPanel,
     list: &'a RecordingList,
     timing: TimingView<'a>,
@@ -364,16 +368,34 @@ impl ShowPane for Shower<'_> {
         // A recording has gains of its own; those of the running bench would mislead.
         let tuner = self.tuning.filter(|_| !view.is_replay);
         match pane {
-            Pane::Plots(panel) => panel.show(ui, view, self.asks),
+            Pane::Plots(panel) => {
+                panel.show(ui, view, self.asks);
+                *self.offered = panel.offered(view);
+            }
             Pane::Line(panel) => panel.show(ui, view, self.asks),
             Pane::Tuning(panel) => panel.show(ui, view, tuner, self.asks),
             Pane::StabilityMap(panel) => panel.show(ui, view, tuner, self.asks),
             Pane::Bode(panel) => panel.show(ui, view, tuner, self.asks),
-            Pane::Spectra(panel) => panel.show(ui, view, self.asks),
-            Pane::Transfer(panel) => panel.show(ui, view, self.asks),
-            Pane::Spectrogram(panel) => panel.show(ui, view, self.asks),
-            Pane::Histogram(panel) => panel.show(ui, view, self.asks),
-            Pane::Xy(panel) => panel.show(ui, view, self.asks),
+            Pane::Spectra(panel) => {
+                panel.offer(*self.offered);
+                panel.show(ui, view, self.asks);
+            }
+            Pane::Transfer(panel) => {
+                panel.offer(*self.offered);
+                panel.show(ui, view, self.asks);
+            }
+            Pane::Spectrogram(panel) => {
+                panel.offer(*self.offered);
+                panel.show(ui, view, self.asks);
+            }
+            Pane::Histogram(panel) => {
+                panel.offer(*self.offered);
+                panel.show(ui, view, self.asks);
+            }
+            Pane::Xy(panel) => {
+                panel.offer(*self.offered);
+                panel.show(ui, view, self.asks);
+            }
             Pane::Channels(panel) => panel.show(ui, view),
             Pane::Events(panel) => panel.show(ui, view, self.asks),
             Pane::Timing => timing::show(ui, &self.timing),
