@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// A loop that is not ready by then will not be, in s of its own time.
 const READY_TIMEOUT_S: f64 = 5.0;
 
+/// Sees frames as they come.
+pub type OnFrame<'a> = Box<dyn FnMut(&Frame) + 'a>;
+
 /// The part of a run that is the same on every clock: serve events, gather frames.
 pub struct Follower<'a> {
     /// Takes the bench through its states.
@@ -33,7 +36,7 @@ pub struct Follower<'a> {
     /// The recording, if there is one.
     pub recording: Option<Recording>,
     /// Sees every frame.
-    pub on_frame: Option<Box<dyn FnMut(&Frame) + 'a>>,
+    pub on_frame: Option<OnFrame<'a>>,
     params: &'static [ParamSpec],
     period_s: f64,
     last_t_s: f64,

@@ -119,7 +119,8 @@ fn a_fall_back_is_the_benchs_own_doing_and_a_later_change_does_not_undo_it() {
     let scratch = Scratch::new("replay-fall-back");
     // The force is read two cycles earlier than the predictive controller believes.
     let bench = "controller: Predictive, force_delay_cycles: 3, spans: (1, 8)";
-    let change = r#"(after_s: 8.0, params: {"q": 4.0})"#;
+    // With that belief the model does not trust the LQG either.
+    let change = r#"(after_s: 5.0, params: {"q": 4.0}, insist: true)"#;
     let session = on_string(&scratch, bench, change);
     let path = record(&session, &scratch.path("out"), &["--fast"]);
     let session = Session::open(Path::new(&path)).unwrap();

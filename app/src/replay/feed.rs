@@ -17,7 +17,7 @@ pub struct TickInputs {
     /// What was asked of the loop.
     pub commands: Vec<Command>,
     /// Gains that were exchanged.
-    pub updates: Vec<Box<Update>>,
+    pub updates: Vec<Update>,
     /// Why the exchange failed, if it did.
     pub fault: Option<RigFault>,
 }
@@ -25,7 +25,7 @@ pub struct TickInputs {
 /// Reads what each tick was given off the recorded frames and the script.
 pub struct Feed<'a> {
     script: &'a Script,
-    updates: BTreeMap<u64, Box<Update>>,
+    updates: BTreeMap<u64, Update>,
     /// The script's steps before this one are done.
     step: usize,
     /// The bench's computed columns, and all measured ones.
@@ -41,7 +41,7 @@ impl<'a> Feed<'a> {
     /// For a recording with these columns, whose bench has the first `of_bench` of them.
     pub fn new(
         script: &'a Script,
-        updates: BTreeMap<u64, Box<Update>>,
+        updates: BTreeMap<u64, Update>,
         layout: &Layout,
         of_bench: usize,
         rig: &RigSpec,
@@ -130,7 +130,7 @@ impl<'a> Feed<'a> {
     }
 
     /// Gains exchanged up to this tick.
-    fn updates_of(&mut self, seq: u64) -> Vec<Box<Update>> {
+    fn updates_of(&mut self, seq: u64) -> Vec<Update> {
         let later = self.updates.split_off(&(seq + 1));
         let due = std::mem::replace(&mut self.updates, later);
         due.into_values().collect()

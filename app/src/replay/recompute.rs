@@ -262,7 +262,7 @@ impl Replay<'_> {
     ) -> Result<(), ReplayError> {
         for recorded in session.frames(TimeRange::ALL) {
             let done = self.result.equal + self.result.given;
-            if done % FRAMES_BETWEEN_CALLS == 0 && !go_on(done) {
+            if done.is_multiple_of(FRAMES_BETWEEN_CALLS) && !go_on(done) {
                 return Err(ReplayError::Stopped);
             }
             let done = recorded
@@ -322,7 +322,7 @@ impl Replay<'_> {
             let _ = self.user.commands.push(command);
         }
         for update in inputs.updates {
-            let _ = self.user.updates.send(update);
+            let _ = self.user.updates.send(Box::new(update));
         }
         let _ = self.give.push(RecordedExchange {
             frame: recorded.frame,

@@ -147,7 +147,7 @@ impl Script {
         &self,
         start: &ParamSet,
         designer: Option<&dyn Designer>,
-    ) -> Result<BTreeMap<u64, Box<Update>>, ReplayError> {
+    ) -> Result<BTreeMap<u64, Update>, ReplayError> {
         let mut params = *start;
         let mut updates = BTreeMap::new();
         for (seq, step) in &self.steps {
@@ -171,7 +171,7 @@ impl Script {
                         approval: prospect.approval(*insisted),
                         content,
                     };
-                    updates.insert(*seq, Box::new(update));
+                    updates.insert(*seq, update);
                 }
                 Step::Set { .. } | Step::Stop => {}
             }
