@@ -57,7 +57,8 @@ enum By {
 
 /// Compares recordings.
 pub fn compare(a: &CompareArguments) -> Result<(), Failure> {
-    let outputs: Vec<(&Path, Output)> = a.out.iter().map(output).collect::<Result<_, _>>()?;
+    let outputs: Vec<(&Path, Output)> =
+        a.out.iter().map(|p| output(p)).collect::<Result<_, _>>()?;
     let sessions = a
         .files
         .iter()
@@ -105,7 +106,7 @@ enum Output {
     Picture,
 }
 
-fn output(path: &PathBuf) -> Result<(&Path, Output), Failure> {
+fn output(path: &Path) -> Result<(&Path, Output), Failure> {
     let ending = path.extension().unwrap_or_default();
     if ending == "csv" {
         Ok((path, Output::Table))
