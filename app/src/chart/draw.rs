@@ -155,12 +155,12 @@ fn words(canvas: &mut dyn Canvas, look: &Look, chart: &Chart, plot: Rect) {
             Item::Level { y, pen, text } if !text.is_empty() => {
                 let y = chart.at(plot, [chart.x.low, *y]).y;
                 let size = canvas.measure(LETTERS, text);
-                // Below the line where there is no room above.
-                let is_below = y - size.y - 2.0 < plot.top();
-                let (align, dy) = if is_below {
-                    (Align2::LEFT_TOP, 2.0)
-                } else {
+                // Above the line where there is no room below.
+                let is_above = y + size.y + 2.0 > plot.bottom();
+                let (align, dy) = if is_above {
                     (Align2::LEFT_BOTTOM, -2.0)
+                } else {
+                    (Align2::LEFT_TOP, 2.0)
                 };
                 let place = align.anchor_size(pos2(plot.left() + 5.0, y + dy), size);
                 put(canvas, look, place, pen.color, text);
