@@ -403,7 +403,7 @@ mod tests {
     use crate::model::pantograph::{LumpedMass, Uplift};
 
     fn designer() -> PantographDesigner {
-        let text = r#"(wire: String(), specimen: "none", speed_kmh: 250.0)"#;
+        let text = r#"(specimen: "none", speed_kmh: 250.0)"#;
         let config: PantographLqgConfig = ron::from_str(text).unwrap();
         let mass = |mass_kg, stiffness_n_per_m, damping_ns_per_m| LumpedMass {
             mass_kg,
