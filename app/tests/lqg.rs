@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{json, pantobench, stderr, stdout};
+use common::{Scratch, json, pantobench, stderr, stdout};
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -147,4 +147,114 @@ fn the_predictive_controller_keeps_its_promise_against_the_implicit_reference() 
         at_most(&result["tracking_mm"]["max_abs"], 0.4);
         assert!(result["mean_n"].is_number() && result["std_n"].is_number());
     }
+}
+
+/// The window's maps and responses, of a session on a string, by both controllers.
+#[test]
+fn a_session_is_judged_as_in_the_window() {
+    let scratch = Scratch::new("judged");
+    let asset = |file: &str| {
+        let path = common::root().join("assets").join(file);
+        path.canonicalize().unwrap().display().to_string()
+    };
+    let path = scratch.file(
+        "judged.ron",
+        &format!(
+            r#"Session(title: "judged",
+                bench: PantographLqg(wire: String(), specimen: "{}", speed_kmh: 250.0),
+                rig: "{}", uplift_n: 130.625)"#,
+            asset("pantographs/dsa-380.ron"),
+            asset("rigs/simulated-dsa-380.ron")
+        ),
+    );
+    for (controller, channel) in [("0", "regulator's action"), ("1", "motor position")] {
+        let set = format!("controller={controller}");
+        let bode = json(&pantobench(&[
+            "lqg",
+            "bode",
+            "--session",
+            &path,
+            "--set",
+            &set,
+            "--freq",
+            "0.5,33.76,250",
+            "--json",
+        ]));
+        assert_eq!(numbers(&bode["freq_hz"]), [0.5, 33.76, 250.0]);
+        let size = |value: &Value| {
+            let parts = numbers(value);
+            parts[0].hypot(parts[1])
+        };
+        // The motor follows slowly moving references and answers with 1/(2ζ) at its own frequency, where
+        // the hold of a cycle of 2 ms takes off less than 1 %.
+        assert!((size(&bode["motor"][0]) - 1.0).abs() < 1e-3);
+        let resonance = 1.0 / (2.0 * bode["motor_model"]["damping_ratio"].as_f64().unwrap());
+        assert!((size(&bode["motor"][1]) / resonance - 1.0).abs() < 0.02);
+        assert_eq!(bode["cuts"][1]["channel"], channel);
+        assert_eq!(bode["cuts"][2]["ratio"].as_array().unwrap().len(), 3);
+        let disks = bode["cuts"].as_array().unwrap().iter();
+        let disks = disks.map(|cut| cut["margins"]["disk"].as_f64().unwrap());
+        let least = disks.fold(f64::INFINITY, f64::min);
+        let map = json(&pantobench(&[
+            "lqg",
+            "map",
+            "--session",
+            &path,
+            "--set",
+            &set,
+            "--points",
+            "4",
+            "--json",
+        ]));
+        // Without extra delay and at its own k_i the delay plane says the same; k_i is not one of its
+        // points, so that the margin lies near those of its neighbours.
+        let delay = &map["planes"][1];
+        assert_eq!(
+            (delay["id"].as_str(), delay["y"][0].as_f64()),
+            (Some("delay"), Some(0.0))
+        );
+        let row = delay["least_disk"][0].as_array().unwrap();
+        let best = row.iter().filter_map(Value::as_f64).fold(0.0, f64::max);
+        assert!(least > 0.02 && best > 0.0, "{least} {best}");
+        assert_eq!(map["planes"][0]["rho"].as_array().unwrap().len(), 4);
+    }
+    assert!(stdout(&pantobench(&["lqg", "bode", "--session", &path])).contains("motor dB"));
+    assert!(
+        stdout(&pantobench(&[
+            "lqg",
+            "map",
+            "--session",
+            &path,
+            "--points",
+            "3"
+        ]))
+        .contains("○")
+    );
+    for arguments in [
+        ["--freq", "300"],
+        ["--set", "q"],
+        ["--set", "gain=2"],
+        ["--set", "q=-1"],
+    ] {
+        let output = pantobench(&[
+            "lqg",
+            "bode",
+            "--session",
+            &path,
+            arguments[0],
+            arguments[1],
+        ]);
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{arguments:?}: {}",
+            stdout(&output)
+        );
+    }
+    let profile = pantobench(&["lqg", "bode", "--session", "sessions/profile-sine.ron"]);
+    assert!(
+        stderr(&profile).contains("pantograph-lqg"),
+        "{}",
+        stderr(&profile)
+    );
 }

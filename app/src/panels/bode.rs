@@ -282,7 +282,10 @@ impl BodePanel {
         let mut line = |ui: &mut Ui, add: &mut dyn FnMut(&mut Self, &mut Ui)| {
             let mut cells = Cells::new(ui, 30.0);
             let width = cells.rest();
-            within(ui, cells.next(width), |ui| add(self, ui));
+            within(ui, cells.next(width), |ui| {
+                ui.spacing_mut().button_padding.x = 10.0;
+                add(self, ui);
+            });
         };
         if is_wide {
             line(ui, &mut |panel, ui| {

@@ -410,7 +410,9 @@ impl Picture<'_> {
         line(
             ui,
             None,
-            RichText::new(status).size(13.0).color(theme::weak_text(dark)),
+            RichText::new(status)
+                .size(13.0)
+                .color(theme::weak_text(dark)),
         );
     }
 

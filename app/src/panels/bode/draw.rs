@@ -279,7 +279,7 @@ fn half(
 /// Text at the right of a place, or at its left near the right edge.
 fn beside(at: PlotPoint, (from, to): (f64, f64)) -> (PlotPoint, Align2) {
     let width = (to / from).log10();
-    if at.x > to.log10() - 0.25 * width {
+    if at.x > to.log10() - 0.45 * width {
         (
             PlotPoint::new(at.x - 0.012 * width, at.y),
             Align2::RIGHT_CENTER,

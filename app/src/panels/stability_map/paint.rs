@@ -54,9 +54,16 @@ impl Picture<'_> {
         let plain = ui.painter();
         let frame = Stroke::new(1.0, theme::weak_text(dark));
         plain.rect_stroke(inner, 0, frame, eframe::egui::StrokeKind::Outside);
-        self.axes(plain, inner, theme::weak_text(dark), ui.visuals().text_color());
+        self.axes(
+            plain,
+            inner,
+            theme::weak_text(dark),
+            ui.visuals().text_color(),
+        );
         // Marks at an edge stand out a little.
-        let painter = painter.with_clip_rect(inner.expand(9.0).intersect(ui.clip_rect()));
+        let painter = ui
+            .painter()
+            .with_clip_rect(inner.expand(9.0).intersect(ui.clip_rect()));
         if !self.tuner.changes().is_empty() {
             mark(
                 &painter,

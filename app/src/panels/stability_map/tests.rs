@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 const Q: usize = 0;
 const K_I: usize = 5;
+const CONTROLLER: usize = 8;
 
 struct Bench {
     panel: StabilityMapPanel,
@@ -180,6 +181,16 @@ fn look() {
                 harness.state_mut().panel.colouring = colouring;
                 finish(&mut harness);
                 let file = format!("map-{name}-{}-{plane}-{colouring:?}.png", size.0);
+                let path = std::path::Path::new(&folder).join(file);
+                harness.render().unwrap().save(path).unwrap();
+            }
+            let predictive = TuningAsk::Propose(vec![(CONTROLLER, 1.0)]);
+            harness.state_mut().tuner.handle(&predictive);
+            sample::settle(&mut harness.state_mut().tuner);
+            for plane in ["weights", "delay"] {
+                harness.state_mut().panel.plane = plane.into();
+                finish(&mut harness);
+                let file = format!("map-{name}-{}-{plane}-predictive.png", size.0);
                 let path = std::path::Path::new(&folder).join(file);
                 harness.render().unwrap().save(path).unwrap();
             }

@@ -118,7 +118,11 @@ fn margins(ui: &mut Ui, prospect: Option<&Prospect>) {
             }
         }
     };
-    let title = |text: &str| RichText::new(text).size(SMALL).color(theme::weak_text(dark));
+    let title = |text: &str| {
+        RichText::new(text)
+            .size(SMALL)
+            .color(theme::weak_text(dark))
+    };
     row(
         ui,
         ["margin at", "disk", "gain dB", "delay ms"].map(title),
@@ -173,6 +177,8 @@ fn applied(ui: &mut Ui, prospect: Option<&Prospect>) {
     let needs = format!("{needs}This line is of the values that the loop uses now.");
     let mut line = Cells::new(ui, 20.0);
     let width = ui.available_width();
-    let text = RichText::new(text).size(SMALL).color(theme::weak_text(dark));
+    let text = RichText::new(text)
+        .size(SMALL)
+        .color(theme::weak_text(dark));
     cell(ui, line.next(width), text, Align::Min).on_hover_text(needs);
 }

@@ -273,19 +273,21 @@ const STIFFNESS: MapAxis = MapAxis {
     low: 10e3,
     high: 200e3,
 };
-const DELAY: MapAxis = MapAxis {
-    kind: AxisKind::ExtraDelay,
-    label: "extra delay, of the reference",
-    unit: "ms",
-    low: 0.0,
-    high: 4.0,
-};
-const DELAY_PLANE: MapPlane = MapPlane {
-    id: "delay",
-    title: "delay against k_i",
-    x: STIFFNESS,
-    y: DELAY,
-};
+/// How much later the reference may come, up to some ms.
+const fn delay_plane(most_ms: f64) -> MapPlane {
+    MapPlane {
+        id: "delay",
+        title: "delay against k_i",
+        x: STIFFNESS,
+        y: MapAxis {
+            kind: AxisKind::ExtraDelay,
+            label: "extra delay, of the reference",
+            unit: "ms",
+            low: 0.0,
+            high: most_ms,
+        },
+    }
+}
 static LQG_PLANES: [MapPlane; 2] = [
     MapPlane {
         id: "weights",
@@ -302,7 +304,7 @@ static LQG_PLANES: [MapPlane; 2] = [
             high: 500.0,
         },
     },
-    DELAY_PLANE,
+    delay_plane(3.0),
 ];
 static PREDICTIVE_PLANES: [MapPlane; 2] = [
     MapPlane {
@@ -317,7 +319,8 @@ static PREDICTIVE_PLANES: [MapPlane; 2] = [
             high: 10.0,
         },
     },
-    DELAY_PLANE,
+    // It bears more than the LQG.
+    delay_plane(8.0),
 ];
 
 impl Designer for PantographDesigner {
@@ -403,7 +406,7 @@ mod tests {
     use crate::model::pantograph::{LumpedMass, Uplift};
 
     fn designer() -> PantographDesigner {
-        let text = r#"(wire: String(), specimen: "none", speed_kmh: 250.0)"#;
+        let text = r#"(specimen: "none", speed_kmh: 250.0)"#;
         let config: PantographLqgConfig = ron::from_str(text).unwrap();
         let mass = |mass_kg, stiffness_n_per_m, damping_ns_per_m| LumpedMass {
             mass_kg,
