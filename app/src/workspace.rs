@@ -102,22 +102,36 @@ impl PanelKind {
     /// What it shows, in a sentence.
     pub fn tooltip(self) -> &'static str {
         match self {
-            PanelKind::Plots => "Channels over time or along the line, with cursors and statistics.",
-            PanelKind::Line => "The wire along the section with the moving contact, slack droppers, uplift, and the force over the spans.",
-            PanelKind::Tuning => "Gains: what is asked for, what the model says of it, what is applied.",
-            PanelKind::StabilityMap => "Where in the plane of two parameters the loop is stable, with the point in use and its trail.",
+            PanelKind::Plots => {
+                "Channels over time or along the line, with cursors and statistics."
+            }
+            PanelKind::Line => {
+                "The wire along the section with the moving contact, slack droppers, uplift, and the force over the spans."
+            }
+            PanelKind::Tuning => {
+                "Gains: what is asked for, what the model says of it, what is applied."
+            }
+            PanelKind::StabilityMap => {
+                "Where in the plane of two parameters the loop is stable, with the point in use and its trail."
+            }
             PanelKind::Bode => "Motor and loop over frequency: the model beside what is measured.",
             PanelKind::Parameters => "Parameters of the bench that take effect at once.",
             PanelKind::Spectra => "Power spectral densities of channels.",
-            PanelKind::Transfer => "From one channel to another over frequency, with the coherence.",
+            PanelKind::Transfer => {
+                "From one channel to another over frequency, with the coherence."
+            }
             PanelKind::Spectrogram => "How the spectrum of a channel changes in time.",
             PanelKind::Histogram => "How often which values of a channel occur.",
             PanelKind::Xy => "One channel against another.",
             PanelKind::Channels => "Every channel with its value; drag one to a plot.",
             PanelKind::Events => "What happened, to be searched and filtered.",
             PanelKind::Timing => "How punctually the loop wakes up and how long its parts take.",
-            PanelKind::Recordings => "Recorded runs: open, compare, export; what is written about the next one.",
-            PanelKind::Comparison => "Recordings over each other, place by place, with differences, spectra and statistics.",
+            PanelKind::Recordings => {
+                "Recorded runs: open, compare, export; what is written about the next one."
+            }
+            PanelKind::Comparison => {
+                "Recordings over each other, place by place, with differences, spectra and statistics."
+            }
         }
     }
 }

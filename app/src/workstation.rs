@@ -31,12 +31,12 @@ use crate::workspace::Workspace;
 use act::{Prompt, Purpose};
 use eframe::egui::{self, ThemePreference};
 use replay::Replay;
-use what_if::WhatIfForm;
 use rt_core::guard::State;
 use rt_core::param::ParamSet;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use what_if::WhatIfForm;
 
 /// How often the picture is drawn anew while something moves, and while nothing does.
 const MOVING: Duration = Duration::from_millis(33);

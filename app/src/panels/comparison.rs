@@ -70,15 +70,25 @@ impl ComparisonPanel {
             }
             ui.separator();
             ui.checkbox(&mut self.shows_raw, "unfiltered")
-                .on_hover_text("Draw the samples as they are in place of those after the 20 Hz filter.");
+                .on_hover_text(
+                    "Draw the samples as they are in place of those after the 20 Hz filter.",
+                );
             ui.separator();
-            if ui.button("Save picture …").on_hover_text("As SVG.").clicked() {
+            if ui
+                .button("Save picture …")
+                .on_hover_text("As SVG.")
+                .clicked()
+            {
                 asks.push(Ask::ExportSvg {
                     name: "comparison".into(),
                     svg: crate::comparison::picture::svg(compared),
                 });
             }
-            if ui.button("Save table …").on_hover_text("Statistics as comma separated values.").clicked() {
+            if ui
+                .button("Save table …")
+                .on_hover_text("Statistics as comma separated values.")
+                .clicked()
+            {
                 asks.push(Ask::ExportText {
                     name: "comparison".into(),
                     text: table::statistics_csv(compared),
@@ -97,7 +107,11 @@ impl ComparisonPanel {
             );
         });
         for note in &compared.notes {
-            ui.label(RichText::new(format!("⚠ {note}")).size(13.0).color(theme::warning(dark)));
+            ui.label(
+                RichText::new(format!("⚠ {note}"))
+                    .size(13.0)
+                    .color(theme::warning(dark)),
+            );
         }
         if self.sheet == Sheet::Statistics {
             statistics(ui, compared);
@@ -124,13 +138,23 @@ fn points(x: &[f64], y: &[f64], factor: f64, (from, to): (f64, f64)) -> Vec<[f64
 }
 
 fn range(items: &[Vec<[f64; 2]>]) -> Option<(f64, f64)> {
-    let values = items.iter().flatten().map(|p| p[1]).filter(|v| v.is_finite());
+    let values = items
+        .iter()
+        .flatten()
+        .map(|p| p[1])
+        .filter(|v| v.is_finite());
     values.fold(None, |found: Option<(f64, f64)>, v| {
         Some(found.map_or((v, v), |(low, high)| (low.min(v), high.max(v))))
     })
 }
 
-fn chart(name: &str, x: (Axis, &str), y: (Axis, String), lines: Vec<Vec<[f64; 2]>>, legend: Vec<(Pen, String)>) -> Chart {
+fn chart(
+    name: &str,
+    x: (Axis, &str),
+    y: (Axis, String),
+    lines: Vec<Vec<[f64; 2]>>,
+    legend: Vec<(Pen, String)>,
+) -> Chart {
     let items = lines
         .into_iter()
         .zip(&legend)
@@ -156,7 +180,9 @@ fn curves(compared: &Compared, raw: bool, dark: bool) -> Vec<Chart> {
     let filter = if raw { "" } else { ", 20 Hz" };
     let legend = |skip: usize| -> Vec<(Pen, String)> {
         let named = compared.curves().enumerate().skip(skip);
-        named.map(|(i, c)| (Pen::of_series(dark, i), c.name.clone())).collect()
+        named
+            .map(|(i, c)| (Pen::of_series(dark, i), c.name.clone()))
+            .collect()
     };
     let over: Vec<Vec<[f64; 2]>> = compared
         .curves()
@@ -169,14 +195,24 @@ fn curves(compared: &Compared, raw: bool, dark: bool) -> Vec<Chart> {
         .others
         .iter()
         .map(|a| {
-            let values = if raw { &a.difference.difference } else { &a.filtered_difference };
+            let values = if raw {
+                &a.difference.difference
+            } else {
+                &a.filtered_difference
+            };
             points(&a.curve.positions, values, unit.factor, stretch)
         })
         .collect();
     let title = format!("{} [{}]{filter}", compared.channel.label, unit.unit);
     let along = format!("{} [{}]", compared.axis.name(), compared.axis.unit());
     vec![
-        chart("Curves", (x.clone(), ""), (Axis::around(range(&over)), title), over, legend(0)),
+        chart(
+            "Curves",
+            (x.clone(), ""),
+            (Axis::around(range(&over)), title),
+            over,
+            legend(0),
+        ),
         chart(
             "Differences",
             (x, &along),
@@ -195,13 +231,20 @@ fn spectra(compared: &Compared, dark: bool) -> Vec<Chart> {
     let x = Axis::exactly_log(FREQUENCIES.0, FREQUENCIES.1);
     let legend = |skip: usize| -> Vec<(Pen, String)> {
         let named = compared.curves().enumerate().skip(skip);
-        named.map(|(i, c)| (Pen::of_series(dark, i), c.name.clone())).collect()
+        named
+            .map(|(i, c)| (Pen::of_series(dark, i), c.name.clone()))
+            .collect()
     };
     let densities: Vec<Vec<[f64; 2]>> = compared
         .curves()
         .map(|c| {
             let squared = unit.factor * unit.factor;
-            points(&c.spectrum.frequencies_hz, &c.spectrum.density, squared, FREQUENCIES)
+            points(
+                &c.spectrum.frequencies_hz,
+                &c.spectrum.density,
+                squared,
+                FREQUENCIES,
+            )
         })
         .collect();
     let coherences: Vec<Vec<[f64; 2]>> = compared
@@ -216,14 +259,20 @@ fn spectra(compared: &Compared, dark: bool) -> Vec<Chart> {
         chart(
             "Spectra",
             (x.clone(), ""),
-            (Axis::decades(range(&densities), 6), format!("density [{}²/Hz]", unit.unit)),
+            (
+                Axis::decades(range(&densities), 6),
+                format!("density [{}²/Hz]", unit.unit),
+            ),
             densities,
             legend(0),
         ),
         chart(
             "Coherence",
             (x, "frequency [Hz]"),
-            (Axis::exactly(0.0, 1.0), format!("coherence with {}", compared.reference.name)),
+            (
+                Axis::exactly(0.0, 1.0),
+                format!("coherence with {}", compared.reference.name),
+            ),
             coherences,
             legend(1),
         ),
@@ -237,41 +286,61 @@ fn statistics(ui: &mut Ui, compared: &Compared) {
         Some(v) => format!("{:>9.2}", v * factor),
         None => format!("{:>9}", "–"),
     };
-    ScrollArea::both().auto_shrink([false, false]).show(ui, |ui| {
-        Grid::new("comparison statistics").striped(true).spacing([14.0, 4.0]).show(ui, |ui| {
-            let mut heads: Vec<String> = ["recording", "span"].map(str::to_owned).into();
-            for name in ["mean", "σ", "mean + 3σ", "mean − 3σ", "max", "min"] {
-                heads.push(format!("{name} [{}]", unit.unit));
-            }
-            heads.extend(bands.iter().map(|b| format!("σ {}–{} Hz", b.band.low_hz, b.band.high_hz)));
-            heads.push("error, all [%]".into());
-            heads.extend(bands.iter().map(|b| format!("error {}–{} Hz [%]", b.band.low_hz, b.band.high_hz)));
-            for head in &heads {
-                ui.label(RichText::new(head).size(13.0).strong());
-            }
-            ui.end_row();
-            for row in table::rows(compared) {
-                ui.label(row.recording);
-                ui.label(row.span_m.map_or_else(|| "all".to_owned(), |(a, b)| format!("{a:.0} … {b:.0} m")));
-                let s = row.filtered;
-                let values = [
-                    s.map(|s| s.mean),
-                    s.map(|s| s.standard_deviation),
-                    s.map(|s| s.statistical_max),
-                    s.map(|s| s.statistical_min),
-                    s.map(|s| s.max),
-                    s.map(|s| s.min),
-                ];
-                let deviations = (0..bands.len()).map(|i| row.bands.get(i).copied());
-                for value in values.into_iter().chain(deviations) {
-                    ui.label(RichText::new(number(value, unit.factor)).monospace().size(13.0));
-                }
-                for i in 0..=bands.len() {
-                    let error = row.errors_percent.get(i).copied().flatten();
-                    ui.label(RichText::new(number(error, 1.0)).monospace().size(13.0));
-                }
-                ui.end_row();
-            }
+    ScrollArea::both()
+        .auto_shrink([false, false])
+        .show(ui, |ui| {
+            Grid::new("comparison statistics")
+                .striped(true)
+                .spacing([14.0, 4.0])
+                .show(ui, |ui| {
+                    let mut heads: Vec<String> = ["recording", "span"].map(str::to_owned).into();
+                    for name in ["mean", "σ", "mean + 3σ", "mean − 3σ", "max", "min"] {
+                        heads.push(format!("{name} [{}]", unit.unit));
+                    }
+                    heads.extend(
+                        bands
+                            .iter()
+                            .map(|b| format!("σ {}–{} Hz", b.band.low_hz, b.band.high_hz)),
+                    );
+                    heads.push("error, all [%]".into());
+                    heads.extend(
+                        bands
+                            .iter()
+                            .map(|b| format!("error {}–{} Hz [%]", b.band.low_hz, b.band.high_hz)),
+                    );
+                    for head in &heads {
+                        ui.label(RichText::new(head).size(13.0).strong());
+                    }
+                    ui.end_row();
+                    for row in table::rows(compared) {
+                        ui.label(row.recording);
+                        ui.label(row.span_m.map_or_else(
+                            || "all".to_owned(),
+                            |(a, b)| format!("{a:.0} … {b:.0} m"),
+                        ));
+                        let s = row.filtered;
+                        let values = [
+                            s.map(|s| s.mean),
+                            s.map(|s| s.standard_deviation),
+                            s.map(|s| s.statistical_max),
+                            s.map(|s| s.statistical_min),
+                            s.map(|s| s.max),
+                            s.map(|s| s.min),
+                        ];
+                        let deviations = (0..bands.len()).map(|i| row.bands.get(i).copied());
+                        for value in values.into_iter().chain(deviations) {
+                            ui.label(
+                                RichText::new(number(value, unit.factor))
+                                    .monospace()
+                                    .size(13.0),
+                            );
+                        }
+                        for i in 0..=bands.len() {
+                            let error = row.errors_percent.get(i).copied().flatten();
+                            ui.label(RichText::new(number(error, 1.0)).monospace().size(13.0));
+                        }
+                        ui.end_row();
+                    }
+                });
         });
-    });
 }

@@ -34,22 +34,26 @@ const LITTLE_SPACE: u64 = 5 << 30;
 /// From this share of a limit on there is a warning.
 const NEAR: f64 = 0.8;
 
-/// How much of a limit is used up: 0 in the middle of its range, 1 at its edge. One-sided limits are
-/// measured from zero.
+/// How much of a limit is used up: 1 at its edge. Measured from zero where the range holds zero, else from its
+/// middle.
 fn share_used(limit: &ActiveLimit, value: f64) -> Option<f64> {
     if !value.is_finite() {
         return None;
     }
-    let share = match (limit.low.is_finite(), limit.high.is_finite()) {
-        (true, true) => {
-            let middle = limit.low.midpoint(limit.high);
-            2.0 * (value - middle).abs() / (limit.high - limit.low)
+    let (low, high) = (limit.low, limit.high);
+    let share = if low <= 0.0 && high >= 0.0 {
+        let edge = if value < 0.0 { low } else { high };
+        if edge == 0.0 {
+            // Beyond an edge at zero there is nothing to measure with.
+            f64::from(u8::from(value != 0.0))
+        } else {
+            value / edge
         }
-        (false, true) if limit.high > 0.0 => value / limit.high,
-        (true, false) if limit.low < 0.0 => value / limit.low,
-        _ => return None,
+    } else {
+        let middle = low.midpoint(high);
+        2.0 * (value - middle).abs() / (high - low)
     };
-    Some(share.max(0.0))
+    share.is_finite().then_some(share)
 }
 
 /// The limit that is nearest to being broken.
@@ -200,11 +204,13 @@ mod tests {
     #[test]
     fn the_share_of_a_limit_is_one_at_its_edge() {
         assert_eq!(share_used(&limit(0, -5.0, 5.0), 5.0), Some(1.0));
-        assert_eq!(share_used(&limit(0, 0.0, 500.0), 250.0), Some(0.0));
+        assert_eq!(share_used(&limit(0, 0.0, 500.0), 250.0), Some(0.5));
+        assert_eq!(share_used(&limit(0, -10.0, 500.0), -5.0), Some(0.5));
+        assert_eq!(share_used(&limit(0, 100.0, 200.0), 200.0), Some(1.0));
+        assert_eq!(share_used(&limit(0, 100.0, 200.0), 150.0), Some(0.0));
         let inf = f64::INFINITY;
         assert_eq!(share_used(&limit(0, -inf, 10.0), 5.0), Some(0.5));
         assert_eq!(share_used(&limit(0, -10.0, inf), 5.0), Some(0.0));
-        assert_eq!(share_used(&limit(0, -inf, inf), 5.0), None);
         assert_eq!(share_used(&limit(0, -1.0, 1.0), f64::NAN), None);
     }
 

@@ -167,7 +167,11 @@ impl RecordingsPanel {
             ) {
                 asks.push(Ask::OpenRecording(self.selected[0].clone()));
             }
-            if button(count >= 2, "Compare", "Compare the selected recordings with the first, place by place.") {
+            if button(
+                count >= 2,
+                "Compare",
+                "Compare the selected recordings with the first, place by place.",
+            ) {
                 asks.push(Ask::Compare(self.selected.clone()));
             }
             if button(one, "Export …", "Write it as Parquet, CSV or MCAP.") {

@@ -129,57 +129,63 @@ fn counters(ui: &mut Ui, view: &TimingView<'_>) {
     let dark = ui.visuals().dark_mode;
     let t = view.timing;
     let read = |c| Timing::read(c);
-    ui.horizontal_wrapped(|ui| {
-        for (name, count, is_fault, hint) in [
-            (
-                "Cycles",
-                read(&t.cycles),
-                false,
-                "Cycles done since the start.",
-            ),
-            (
-                "Overruns",
-                read(&t.overruns),
-                true,
-                "Cycles that were not done when the next one was due.",
-            ),
-            (
-                "Skipped ticks",
-                read(&t.skipped),
-                true,
-                "Ticks left out after overruns; they are gaps in the data.",
-            ),
-            (
-                "Lost by the recorder",
-                read(&t.record_drops),
-                true,
-                "Frames that the recorder's ring had no room for.",
-            ),
-            (
-                "Lost by the display",
-                read(&t.display_drops),
-                true,
-                "Frames that the display's ring had no room for; harmless.",
-            ),
-            (
-                "Lost events",
-                read(&t.event_drops),
-                true,
-                "Events that came faster than they were taken.",
-            ),
-        ] {
-            ui.label(name).on_hover_text(hint);
-            let text = RichText::new(format!("{:>9}", grouped(count))).monospace();
-            let bad = is_fault && count > 0;
-            ui.label(if bad {
-                text.color(theme::warning(dark)).strong()
-            } else {
-                text
-            })
-            .on_hover_text(hint);
-            ui.add_space(8.0);
-        }
-    });
+    let counters = [
+        (
+            "Cycles",
+            read(&t.cycles),
+            false,
+            "Cycles done since the start.",
+        ),
+        (
+            "Overruns",
+            read(&t.overruns),
+            true,
+            "Cycles that were not done when the next one was due.",
+        ),
+        (
+            "Skipped ticks",
+            read(&t.skipped),
+            true,
+            "Ticks left out after overruns; they are gaps in the data.",
+        ),
+        (
+            "Lost by the recorder",
+            read(&t.record_drops),
+            true,
+            "Frames that the recorder's ring had no room for.",
+        ),
+        (
+            "Lost by the display",
+            read(&t.display_drops),
+            true,
+            "Frames that the display's ring had no room for; harmless.",
+        ),
+        (
+            "Lost events",
+            read(&t.event_drops),
+            true,
+            "Events that came faster than they were taken.",
+        ),
+    ];
+    Grid::new("counters")
+        .num_columns(6)
+        .spacing(egui::vec2(12.0, 2.0))
+        .show(ui, |ui| {
+            for (i, (name, count, is_fault, hint)) in counters.into_iter().enumerate() {
+                ui.label(name).on_hover_text(hint);
+                let text = RichText::new(format!("{:>9}", grouped(count))).monospace();
+                let bad = is_fault && count > 0;
+                ui.label(if bad {
+                    text.color(theme::warning(dark)).strong()
+                } else {
+                    text
+                })
+                .on_hover_text(hint);
+                if i % 3 == 2 {
+                    ui.end_row();
+                }
+            }
+        });
     let fill = |n: u64| 100.0 * n as f64 / view.record_ring.max(1) as f64;
     ui.label(
         RichText::new(format!(

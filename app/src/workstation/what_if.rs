@@ -102,7 +102,11 @@ fn row(ui: &mut egui::Ui, entry: &mut Entry) {
             .speed(speed)
             .max_decimals(4)
             .suffix(format!(" {}", unit.unit));
-        if ui.add_sized([120.0, 24.0], drag).labelled_by(label.id).changed() {
+        if ui
+            .add_sized([120.0, 24.0], drag)
+            .labelled_by(label.id)
+            .changed()
+        {
             entry.wanted = value / unit.factor;
         }
     } else {
