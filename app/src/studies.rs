@@ -64,7 +64,7 @@ fn sentence(found: &Recomputed) -> String {
         );
     }
     let proven = format!("{} of {} frames are identical", found.equal, found.frames);
-    format!("✘ {proven}: {}", verdict(found))
+    format!("✖ {proven}: {}", verdict(found))
 }
 
 fn run(study: Study, stop: &AtomicBool) -> Result<Finding, String> {

@@ -102,7 +102,7 @@ fn disk(ui: &mut Ui, footer: &Footer<'_>) {
     ui.label(RichText::new(text).size(14.0).color(color))
         .on_hover_text(format!("Recordings go to {place}"));
     if let Some(error) = footer.recorder_error {
-        ui.label(RichText::new("✘ recording failed").color(theme::danger_text(dark)))
+        ui.label(RichText::new("✖ recording failed").color(theme::danger_text(dark)))
             .on_hover_text(error);
     }
 }

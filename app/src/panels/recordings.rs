@@ -6,7 +6,7 @@ use crate::theme;
 use crate::view::Ask;
 use eframe::egui::{self, Grid, RichText, ScrollArea, TextEdit, Ui};
 use rt_core::record::list::{ListEntry, ListedSession};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What the panel holds while the program runs.
 #[derive(Default)]
@@ -50,9 +50,20 @@ fn is_meant(entry: &ListEntry, search: &str) -> bool {
         .all(|word| text.contains(word))
 }
 
+/// Whether a file is the unfinished form of another.
+fn is_part_of(part: &Path, finished: &Path) -> bool {
+    part.extension().is_some_and(|e| e == "part") && part.with_extension("") == finished
+}
+
 impl RecordingsPanel {
     /// Draws the panel.
-    pub fn show(&mut self, ui: &mut Ui, list: &RecordingList, asks: &mut Vec<Ask>) {
+    pub fn show(
+        &mut self,
+        ui: &mut Ui,
+        list: &RecordingList,
+        writing: Option<&Path>,
+        asks: &mut Vec<Ask>,
+    ) {
         let is_wide = ui.available_width() > 760.0;
         if is_wide {
             ui.horizontal_top(|ui| {
@@ -60,14 +71,14 @@ impl RecordingsPanel {
                 let width = ui.available_width() - form - 20.0;
                 ui.allocate_ui(egui::vec2(width, ui.available_height()), |ui| {
                     ui.set_width(width);
-                    ui.vertical(|ui| self.library(ui, list, asks));
+                    ui.vertical(|ui| self.library(ui, list, writing, asks));
                 });
                 ui.separator();
                 ui.vertical(|ui| self.form(ui));
             });
         } else {
             egui::CollapsingHeader::new("About the next recording").show(ui, |ui| self.form(ui));
-            self.library(ui, list, asks);
+            self.library(ui, list, writing, asks);
         }
     }
 
@@ -94,12 +105,19 @@ impl RecordingsPanel {
         field("Notes", &mut self.remarks.notes, 3);
     }
 
-    fn library(&mut self, ui: &mut Ui, list: &RecordingList, asks: &mut Vec<Ask>) {
+    fn library(
+        &mut self,
+        ui: &mut Ui,
+        list: &RecordingList,
+        writing: Option<&Path>,
+        asks: &mut Vec<Ask>,
+    ) {
         let entries = list.entries();
         self.selected
             .retain(|path| entries.iter().any(|e| e.path == *path));
         self.buttons(ui, list, asks);
-        if entries.is_empty() {
+        let is_whole = |e: &&ListEntry| !writing.is_some_and(|file| is_part_of(&e.path, file));
+        if !entries.iter().any(|e| is_whole(&e)) {
             ui.add_space(8.0);
             ui.label(if list.is_reading() {
                 "Reading the directory …".to_owned()
@@ -114,6 +132,7 @@ impl RecordingsPanel {
         }
         let meant: Vec<&ListEntry> = entries
             .iter()
+            .filter(is_whole)
             .filter(|e| is_meant(e, &self.search))
             .collect();
         if meant.is_empty() {

@@ -173,7 +173,7 @@ fn quality(ui: &mut Ui, bar: &Bar<'_>) {
             let (text, color) = if bar.rt.is_real_time() {
                 ("✔ real time", theme::good(dark))
             } else {
-                ("✘ no real-time rights", theme::warning(dark))
+                ("✖ no real-time rights", theme::warning(dark))
             };
             let missing = bar.rt.missing.len();
             let text = match missing {

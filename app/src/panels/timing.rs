@@ -90,7 +90,7 @@ pub fn show(ui: &mut Ui, view: &TimingView<'_>) {
 
 fn rights(ui: &mut Ui, rt: &RtStatus) {
     let dark = ui.visuals().dark_mode;
-    let yes_no = |yes: bool| if yes { "✔ yes" } else { "✘ no" };
+    let yes_no = |yes: bool| if yes { "✔ yes" } else { "✖ no" };
     let color = |good: bool| {
         if good {
             theme::good(dark)

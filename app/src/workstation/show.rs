@@ -19,6 +19,7 @@ use crate::view::{Ask, View};
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
 use rt_core::param::ParamSpec;
+use std::path::Path;
 
 impl Workstation {
     /// Draws everything and does what was asked for.
@@ -149,6 +150,7 @@ impl Workstation {
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
                     list: &self.list,
+                    writing: recorder.as_ref().and_then(|r| r.path.as_deref()),
                     timing: TimingView {
                         timing: &run.timing,
                         rt: &run.rt,
@@ -359,6 +361,8 @@ struct Shower<'a> {
     offered: &'a mut Offered,
     recordings: &'a mut RecordingsPanel,
     list: &'a RecordingList,
+    /// The recording that is being written.
+    writing: Option<&'a Path>,
     timing: TimingView<'a>,
 }
 
@@ -399,7 +403,10 @@ impl ShowPane for Shower<'_> {
             Pane::Channels(panel) => panel.show(ui, view),
             Pane::Events(panel) => panel.show(ui, view, self.asks),
             Pane::Timing => timing::show(ui, &self.timing),
-            Pane::Recordings => self.recordings.show(ui, self.list, self.asks),
+            Pane::Recordings => {
+                let writing = self.writing;
+                self.recordings.show(ui, self.list, writing, self.asks);
+            }
             Pane::Comparison => self.comparison.show(ui, self.busy, self.asks),
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
