@@ -1,0 +1,110 @@
+//! From relaxation and delay to the tables of the loop, judged before they are used.
+
+use super::iteration::Mode;
+use super::prediction::{rate_per_span, spans_to_one_percent};
+use super::rig_model::RigModel;
+use super::sender::Sender;
+use super::tables::Tables;
+use super::{PARAMS, param};
+use crate::bench::{Content, Designer, Prospect};
+use crate::model::moving_load::SpanResponse;
+use crate::param::ParamSet;
+use nalgebra::Complex;
+
+/// What is exchanged with the running bench.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SteadyDesign {
+    /// α.
+    pub alpha: f64,
+    /// N_δ, in cycles.
+    pub n_delta: f64,
+    /// The wire's heights for N_δ.
+    pub(super) tables: Tables,
+}
+
+/// Designs for the line, rig and specimen of a session.
+#[derive(Clone, Debug)]
+pub struct SteadyDesigner {
+    pub(super) response: SpanResponse,
+    /// Z⁰_k, in m.
+    pub(super) rest: Vec<Complex<f64>>,
+    pub(super) steps: usize,
+    pub(super) mode: Mode,
+    pub(super) rig: RigModel,
+    pub(super) sender: Sender,
+    /// The delay of the whole loop as the rig is known, in cycles.
+    pub(super) known_delay: f64,
+}
+
+/// N_δ may be more than the known delay by this many cycles before it is said.
+const OVER_CYCLES: f64 = 0.5;
+
+impl SteadyDesigner {
+    /// The tables of a set of parameters.
+    pub fn tables(&self, params: &ParamSet) -> Result<SteadyDesign, String> {
+        for (index, spec) in PARAMS.iter().enumerate() {
+            spec.check(params.get(index)).map_err(|e| e.to_string())?;
+        }
+        let n_delta = params.get(param::N_DELTA);
+        if n_delta >= self.steps as f64 {
+            return Err(format!(
+                "N_δ of {n_delta} cycles is longer than a span of {} cycles",
+                self.steps
+            ));
+        }
+        Ok(SteadyDesign {
+            alpha: params.get(param::ALPHA),
+            n_delta,
+            tables: Tables::new(&self.response, &self.rest, self.steps, n_delta),
+        })
+    }
+
+    /// How the iteration goes with a design.
+    pub fn prospect(&self, design: &SteadyDesign) -> Prospect {
+        let rate = rate_per_span(
+            &design.tables,
+            self.mode,
+            design.alpha,
+            self.rig.clone(),
+            self.sender,
+        );
+        let mut remarks = vec![match spans_to_one_percent(rate) {
+            Some(spans) => format!(
+                "{:.1} % of the distance to the steady state is left after each span, 1 % after about {:.0} spans",
+                100.0 * rate,
+                spans.max(1.0)
+            ),
+            None => format!(
+                "the distance from the steady state grows by a factor of {rate:.3} with each span"
+            ),
+        }];
+        let over = design.n_delta - self.known_delay;
+        if over > OVER_CYCLES {
+            remarks.push(format!(
+                "over-compensation: N_δ is {over:.1} cycles more than the delay of {:.1} cycles that is known of \
+                 the rig, which drives the iteration towards instability",
+                self.known_delay
+            ));
+        } else if over < -OVER_CYCLES {
+            remarks.push(format!(
+                "N_δ is {:.1} cycles less than the delay of {:.1} cycles that is known of the rig: the force \
+                 converges to a wrong answer",
+                -over, self.known_delay
+            ));
+        }
+        Prospect {
+            rho_loop: rate,
+            margins: Vec::new(),
+            needed_disk: None,
+            remarks,
+        }
+    }
+}
+
+impl Designer for SteadyDesigner {
+    fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String> {
+        let design = self.tables(params)?;
+        let prospect = self.prospect(&design);
+        Ok((Content::PantographSteady(Box::new(design)), prospect))
+    }
+}
