@@ -7,6 +7,7 @@
 
 mod config;
 mod design;
+mod force_filter;
 pub mod iteration;
 mod prediction;
 mod rig_model;
@@ -15,6 +16,7 @@ pub mod tables;
 
 pub use config::{PantographSteadyConfig, SteadyLine, SteadyWire, UP_TO_HZ};
 pub use design::{SteadyDesign, SteadyDesigner};
+pub use force_filter::ForceFilter;
 pub use iteration::Mode;
 pub use prediction::{rate_per_span, spans_to_one_percent};
 pub use rig_model::RigModel;
@@ -139,6 +141,7 @@ pub struct PantographSteadyBench {
     design: Box<SteadyDesign>,
     iteration: Iteration,
     sender: Sender,
+    filter: ForceFilter,
     parting: Parting,
     /// The direct solution at each step, in N.
     direct: Vec<f64>,
@@ -178,11 +181,14 @@ impl PantographSteadyBench {
             direct,
             designer,
             design,
+            filter,
+            gains,
             force_lag_cycles,
         } = config.prepare(context)?;
         let steps = line.steps;
         let bench = Self {
-            iteration: Iteration::new(config.iteration, steps, &direct.harmonics),
+            iteration: Iteration::new(config.iteration, steps, &direct.harmonics, &gains),
+            filter,
             sender: designer.sender,
             parting: Parting::new(context.period_s),
             direct: (0..steps)
@@ -221,29 +227,33 @@ impl PantographSteadyBench {
         self.asked[((self.ticks - ago) % KEPT as u64) as usize]
     }
 
-    /// Takes in the force of this cycle, and the cycles that were skipped before it.
-    fn take_force(&mut self, skipped: u64, force: f64) {
-        for late in (0..skipped).rev() {
-            let ticks = self.ticks - 1 - late;
-            if ticks < self.entry_ticks {
+    /// Takes in the force of this cycle, and the cycles that were skipped before it. Whether a span has ended.
+    fn take_force(&mut self, skipped: u64, force: f64) -> bool {
+        let delay = self.filter.delay() as u64;
+        let begin = self.entry_ticks + delay;
+        let mut ended = false;
+        for late in (0..=skipped).rev() {
+            // After an overrun the filter takes the force that was read last for those that were not.
+            let filtered = self.filter.step(force);
+            let ticks = self.ticks - late;
+            if ticks < begin {
                 continue;
             }
-            let step = self.step_of(ticks);
-            self.border(ticks, step);
-            self.iteration.pass(step);
+            let step = self.step_of(ticks - delay);
+            if step == 0 && ticks > begin {
+                self.end_span();
+                ended = true;
+            }
+            if late > 0 {
+                self.iteration.pass(step);
+            } else {
+                self.iteration.take(step, filtered, self.design.alpha);
+            }
         }
-        if self.ticks >= self.entry_ticks {
-            let step = self.step_of(self.ticks);
-            self.border(self.ticks, step);
-            self.iteration.take(step, force, self.design.alpha);
-        }
+        ended
     }
 
-    /// Ends a span where a step is the first of the next.
-    fn border(&mut self, ticks: u64, step: usize) {
-        if step != 0 || ticks == self.entry_ticks {
-            return;
-        }
+    fn end_span(&mut self) {
         self.summary = self.iteration.end_span();
         self.residuals[(self.spans % GROWTH_SPANS as u64) as usize] = self.summary.residual;
         self.spans += 1;
@@ -301,6 +311,7 @@ impl Bench for PantographSteadyBench {
         self.iteration.reset();
         self.parting.end();
         self.sender.reset(self.start);
+        self.filter.settle(start.values[FORCE]);
         self.asked.fill(Asked {
             reference: self.start,
             height: self.start,
@@ -317,7 +328,7 @@ impl Bench for PantographSteadyBench {
         let skipped = (elapsed - 1).min(steps);
         let step = self.step_of(self.ticks);
         let stored = self.iteration.stored(step);
-        self.take_force(skipped, frame.values[FORCE]);
+        let ended = self.take_force(skipped, frame.values[FORCE]);
 
         let tables = &self.design.tables;
         let rise = self.iteration.rise(tables, step);
@@ -332,8 +343,7 @@ impl Bench for PantographSteadyBench {
         };
         self.show(step, stored, frame);
         frame.values[REFERENCE] = reference;
-        let at_border = step == 0 && self.spans > 0;
-        let is_over = at_border && (self.has_agreed() || self.spans >= self.most_spans);
+        let is_over = ended && (self.has_agreed() || self.spans >= self.most_spans);
         Ok(if is_over {
             Progress::Finished
         } else {

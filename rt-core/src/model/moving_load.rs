@@ -115,6 +115,14 @@ impl SpanResponse {
             .unwrap_or_default()
     }
 
+    /// The same line under a force whose harmonics were made smaller by these gains: it answers to the true one.
+    pub fn undo(mut self, gains: &[f64]) -> Self {
+        for (mut column, gain) in self.matrix.column_iter_mut().zip(gains) {
+            column /= Complex::from(*gain);
+        }
+        self
+    }
+
     /// The same line seen through a spring of this compliance in m/N; below 0 it takes one away.
     pub fn through(mut self, compliance: f64) -> Self {
         let count = self.count();

@@ -1,8 +1,8 @@
 //! The settings of the bench in a session file, and what is prepared from them.
 
 use super::design::{SteadyDesign, SteadyDesigner};
+use super::force_filter::ForceFilter;
 use super::iteration::Mode;
-use super::rig_model::RigModel;
 use super::sender::{Between, Sender};
 use crate::bench::{BuildContext, BuildError};
 use crate::control::assessment::Verdict;
@@ -58,6 +58,9 @@ pub struct PantographSteadyConfig {
     /// What the drive is told between two heights.
     #[serde(default = "default_between")]
     pub between: Between,
+    /// Samples of the mean that filters the measured force, odd; 1 for none. Its effect on the result is made up for.
+    #[serde(default = "default_filter_samples")]
+    pub filter_samples: usize,
     /// Stiffness of the contact between head and wire, in N/m; rigid if left out.
     #[serde(default)]
     pub contact_stiffness_n_per_m: Option<f64>,
@@ -94,6 +97,9 @@ fn default_send_every() -> u32 {
 fn default_between() -> Between {
     Between::Steps
 }
+fn default_filter_samples() -> usize {
+    21
+}
 fn default_true() -> bool {
     true
 }
@@ -109,6 +115,8 @@ fn default_most_spans() -> u32 {
 
 /// Harmonics are kept up to this frequency unless someone says otherwise, in Hz.
 pub const UP_TO_HZ: f64 = 25.0;
+/// The filter may not take more than this from a harmonic that is kept: what is given back is noise too.
+const LEAST_GAIN: f64 = 0.3;
 /// Length of a span where the string has no profile that says so, in m.
 const SPAN_M: f64 = 65.0;
 
@@ -206,6 +214,8 @@ pub(super) struct Prepared {
     pub direct: SpanForce,
     pub designer: SteadyDesigner,
     pub design: SteadyDesign,
+    pub filter: ForceFilter,
+    pub gains: Vec<f64>,
     pub force_lag_cycles: f64,
 }
 
@@ -271,17 +281,35 @@ impl PantographSteadyConfig {
         } else {
             0.0
         };
+        let filter = ForceFilter::new(self.filter_samples)?;
+        let angle = std::f64::consts::TAU / line.steps as f64;
+        let gains: Vec<f64> = (0..line.rest.len())
+            .map(|k| filter.gain(angle * k as f64))
+            .collect();
+        if let Some(k) = gains.iter().position(|gain| *gain < LEAST_GAIN) {
+            return Err(BuildError::Other(format!(
+                "filter_samples: a mean over {} samples leaves only {:.2} of harmonic {k}; expected fewer samples \
+                 or fewer harmonics",
+                self.filter_samples, gains[k]
+            )));
+        }
+        let response = line.response.clone().through(contact - pad);
         let designer = SteadyDesigner {
-            response: line.response.clone().through(contact - pad),
+            response: response.undo(&gains),
             rest: line.rest.clone(),
             steps: line.steps,
             mode: self.iteration,
-            rig: RigModel::new(rig, &specimen, period_s)?,
+            rig: *rig,
+            specimen,
+            period_s,
             sender: Sender::new(self.send_every, self.between),
+            filter: filter.clone(),
             known_delay: self.delay_cycles(rig, period_s),
         };
         let design = designer.tables(context.params).map_err(BuildError::Other)?;
-        let prospect = designer.prospect(&design);
+        let prospect = designer
+            .prospect(&design, 0.0)
+            .map_err(BuildError::Other)?;
         for remark in &prospect.remarks {
             (context.notice)(remark.clone());
         }
@@ -297,6 +325,8 @@ impl PantographSteadyConfig {
             direct,
             designer,
             design,
+            filter,
+            gains,
             force_lag_cycles: rig.force_lag_s() / period_s,
         })
     }

@@ -1,14 +1,17 @@
 //! From relaxation and delay to the tables of the loop, judged before they are used.
 
+use super::force_filter::ForceFilter;
 use super::iteration::Mode;
 use super::prediction::{rate_per_span, spans_to_one_percent};
 use super::rig_model::RigModel;
 use super::sender::Sender;
 use super::tables::Tables;
 use super::{PARAMS, param};
-use crate::bench::{Content, Designer, Prospect};
+use crate::bench::{Content, Designer, MapPlane, Prospect, Responses};
 use crate::model::moving_load::SpanResponse;
+use crate::model::pantograph::Pantograph;
 use crate::param::ParamSet;
+use crate::rig::KnownRig;
 use nalgebra::Complex;
 
 /// What is exchanged with the running bench.
@@ -25,13 +28,17 @@ pub struct SteadyDesign {
 /// Designs for the line, rig and specimen of a session.
 #[derive(Clone, Debug)]
 pub struct SteadyDesigner {
+    /// Answer to the filtered force.
     pub(super) response: SpanResponse,
     /// Z⁰_k, in m.
     pub(super) rest: Vec<Complex<f64>>,
     pub(super) steps: usize,
     pub(super) mode: Mode,
-    pub(super) rig: RigModel,
+    pub(super) rig: KnownRig,
+    pub(super) specimen: Pantograph,
+    pub(super) period_s: f64,
     pub(super) sender: Sender,
+    pub(super) filter: ForceFilter,
     /// The delay of the whole loop as the rig is known, in cycles.
     pub(super) known_delay: f64,
 }
@@ -59,14 +66,19 @@ impl SteadyDesigner {
         })
     }
 
-    /// How the iteration goes with a design.
-    pub fn prospect(&self, design: &SteadyDesign) -> Prospect {
+    /// How the iteration goes with a design, on a rig whose reference comes by so many seconds later than is known.
+    pub fn prospect(&self, design: &SteadyDesign, extra_delay_s: f64) -> Result<Prospect, String> {
+        let rig = KnownRig {
+            reference_delay_s: self.rig.reference_delay_s + extra_delay_s,
+            ..self.rig
+        };
         let rate = rate_per_span(
             &design.tables,
             self.mode,
             design.alpha,
-            self.rig.clone(),
+            RigModel::new(&rig, &self.specimen, self.period_s).map_err(|e| e.to_string())?,
             self.sender,
+            self.filter.clone(),
         );
         let mut remarks = vec![match spans_to_one_percent(rate) {
             Some(spans) => format!(
@@ -92,19 +104,31 @@ impl SteadyDesigner {
                 -over, self.known_delay
             ));
         }
-        Prospect {
+        Ok(Prospect {
             rho_loop: rate,
             margins: Vec::new(),
-            needed_disk: None,
+            needed_disk: 0.0,
             remarks,
-        }
+        })
     }
 }
 
 impl Designer for SteadyDesigner {
     fn design(&self, params: &ParamSet) -> Result<(Content, Prospect), String> {
         let design = self.tables(params)?;
-        let prospect = self.prospect(&design);
+        let prospect = self.prospect(&design, 0.0)?;
         Ok((Content::PantographSteady(Box::new(design)), prospect))
+    }
+
+    fn judge(&self, params: &ParamSet, extra_delay_s: f64) -> Result<Prospect, String> {
+        self.prospect(&self.tables(params)?, extra_delay_s)
+    }
+
+    fn planes(&self, _params: &ParamSet) -> &'static [MapPlane] {
+        &[]
+    }
+
+    fn responses(&self, _params: &ParamSet, _frequencies_hz: &[f64]) -> Result<Responses, String> {
+        Err("this bench iterates from span to span: it has no loop that could be cut at one channel".into())
     }
 }

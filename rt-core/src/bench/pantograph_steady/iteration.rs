@@ -53,11 +53,14 @@ pub struct Iteration {
     has_before: bool,
     /// Harmonics that the measured ones are compared with, in N.
     reference: Vec<Complex<f64>>,
+    /// What the force's filter leaves of each harmonic.
+    gains: Vec<f64>,
 }
 
 impl Iteration {
-    /// For spans of `steps` cycles; `reference` holds the K harmonics that the solution should have, in N.
-    pub fn new(mode: Mode, steps: usize, reference: &[Complex<f64>]) -> Self {
+    /// For spans of `steps` cycles; `reference` holds the K harmonics that the solution should have, in N, and
+    /// `gains` what a filter has left of each in the force that is taken.
+    pub fn new(mode: Mode, steps: usize, reference: &[Complex<f64>], gains: &[f64]) -> Self {
         let zero = vec![Complex::from(0.0); reference.len()];
         Self {
             mode,
@@ -72,6 +75,7 @@ impl Iteration {
             before: zero,
             has_before: false,
             reference: reference.to_vec(),
+            gains: gains.to_vec(),
         }
     }
 
@@ -161,7 +165,13 @@ impl Iteration {
                 *spectrum += std::mem::take(waiting);
             }
         }
+        // From here on spectra are harmonics of the true force, in N.
         let scale = 1.0 / self.steps() as f64;
+        for spectrum in [&mut self.measured, &mut self.missed] {
+            for (value, gain) in spectrum.iter_mut().zip(&self.gains) {
+                *value *= scale / gain;
+            }
+        }
         let size = |values: &mut dyn Iterator<Item = Complex<f64>>| {
             let weighted = values
                 .enumerate()
@@ -171,17 +181,17 @@ impl Iteration {
         let without_mean = |values: &[Complex<f64>]| {
             (2.0 * values.iter().skip(1).map(|v| v.norm_sqr()).sum::<f64>()).sqrt()
         };
-        let mean = self.measured.first().map_or(0.0, |m| m.re * scale);
-        let std = without_mean(&self.measured) * scale;
+        let mean = self.measured.first().map_or(0.0, |m| m.re);
+        let std = without_mean(&self.measured);
         // A force that does not vary is compared with its mean, and nothing at all with itself.
         let unit = |std: f64, mean: f64| std.max(1e-6 * mean.abs()).max(f64::MIN_POSITIVE);
         let own = unit(std, mean);
-        let far_from = |other: &[Complex<f64>], scale_of_other: f64| {
+        let far_from = |other: &[Complex<f64>]| {
             let pairs = self.measured.iter().zip(other);
-            size(&mut pairs.map(|(m, o)| m * scale - o * scale_of_other))
+            size(&mut pairs.map(|(m, o)| m - o))
         };
         let change = if self.has_before {
-            far_from(&self.before, scale) / own
+            far_from(&self.before) / own
         } else {
             f64::NAN
         };
@@ -191,8 +201,8 @@ impl Iteration {
             mean,
             std,
             change,
-            residual: size(&mut self.missed.iter().map(|v| v * scale)) / own,
-            error: far_from(&self.reference, 1.0) / expected,
+            residual: size(&mut self.missed.iter().copied()) / own,
+            error: far_from(&self.reference) / expected,
         };
         self.before.copy_from_slice(&self.measured);
         self.has_before = true;

@@ -5,6 +5,7 @@
 //! after a span is the rate. (On a line that is alike everywhere the single step is even time-invariant, and the
 //! rate is a root of its characteristic equation; a test holds one against the other.)
 
+use super::force_filter::ForceFilter;
 use super::iteration::{Iteration, Mode};
 use super::rig_model::RigModel;
 use super::sender::Sender;
@@ -22,10 +23,12 @@ pub fn rate_per_span(
     alpha: f64,
     mut rig: RigModel,
     mut sender: Sender,
+    mut filter: ForceFilter,
 ) -> f64 {
     let steps = tables.steps();
     let none = vec![nalgebra::Complex::from(0.0); tables.count()];
-    let mut iteration = Iteration::new(mode, steps, &none);
+    let mut iteration = Iteration::new(mode, steps, &none, &vec![1.0; tables.count()]);
+    let delay = filter.delay() % steps;
     // A disturbance with a part in every mode: a short push and a noise that repeats with its seed.
     let mut seed = 1_u64;
     let noise: Vec<f64> = (0..steps)
@@ -42,10 +45,13 @@ pub fn rate_per_span(
         for n in 0..steps {
             let force = rig.force();
             square += force * force;
-            iteration.take(n, force, alpha);
+            let step = (n + steps - delay) % steps;
+            if step == 0 {
+                iteration.end_span();
+            }
+            iteration.take(step, filter.step(force), alpha);
             rig.advance(sender.step(iteration.rise(tables, n)));
         }
-        iteration.end_span();
         sizes.push(square.sqrt());
         if !(1.0 / FAR..FAR).contains(&square) {
             break;

@@ -149,9 +149,10 @@ mod tests {
     fn a_sine_comes_back_with_the_known_lag() {
         let period = 1e-3;
         let specimen = Pantograph {
-            name: "mass on a spring".into(),
+            name: "light mass on a spring".into(),
+            // A heavy one would answer to each step of the held reference, always at the same moment of a cycle.
             masses: vec![LumpedMass {
-                mass_kg: 5.0,
+                mass_kg: 0.005,
                 stiffness_n_per_m: 3000.0,
                 damping_ns_per_m: 20.0,
             }],
@@ -189,11 +190,11 @@ mod tests {
         let pad = Complex::from(1e6) + s * 300.0;
         let filter = (s / (TAU * 150.0) + 1.0).inv();
         // The reference is held for a cycle: half a cycle of delay and sin(x)/x.
-        let held = (1.5e-3 * omega / 3.0).sin() / (1.5e-3 * omega / 3.0);
+        let held = (0.5 * period * omega).sin() / (0.5 * period * omega);
         let delays = (s * -(1.5e-3 + 6.3e-3 + 2.4e-3)).exp() * held;
         let expected = -motor * filter * delays * stiffness * pad / (pad + stiffness);
         // The part of a cycle by which the force is late is interpolated: (ωΔt)²/8 = 2e-5.
-        assert!((found / expected - 1.0).norm() < 1e-4, "{found} {expected}");
+        assert!((found / expected - 1.0).norm() < 2e-4, "{found} {expected}");
         // And the lag at low frequency is what the rig says.
         let lag = -(found / -stiffness).arg() / omega;
         assert!((lag - rig.loop_lag_s(period)).abs() < 5e-5, "{lag}");

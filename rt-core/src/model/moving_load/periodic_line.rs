@@ -37,7 +37,7 @@ const FINE_STEP: f64 = 0.05;
 /// Up to this frequency, in rad/s; beyond, damping makes everything smooth.
 const FINE_UP_TO: f64 = 250.0;
 /// Error of an entry, in m/N: answers are 1e-5 m/N and more up to 25 Hz.
-const TOLERANCE: f64 = 2e-8;
+const TOLERANCE: f64 = 1e-7;
 /// Most intervals of the integral.
 const MOST_INTERVALS: usize = 20_000;
 
