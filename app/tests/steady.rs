@@ -85,3 +85,19 @@ fn a_run_prints_its_steady_state_and_a_sweep_sets_it_beside_the_direct_one() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("its bench is not 'pantograph-steady'"));
 }
+
+#[test]
+fn a_recording_with_live_changes_is_recomputed_bit_by_bit() {
+    let scratch = Scratch::new("steady-recording");
+    let recordings = scratch.path("recordings");
+    let output = pantobench(&[
+        "run", "sessions/steady-mass-300.ron", "--fast", "--seconds", "16", "--record", &recordings,
+        "--change", "6:alpha=0.08", "--change", "8:n_delta=18.5", "--json",
+    ]);
+    let run = json(&output);
+    assert_eq!(run["changes"][1]["applied"], true, "{run}");
+    let path = run["recording"].as_str().unwrap();
+    let output = pantobench(&["session", "replay", path, "--recompute", "--json"]);
+    let replayed = json(&output);
+    assert_eq!(replayed["identical"], true, "{replayed}");
+}
