@@ -60,6 +60,7 @@ impl Made {
         json!({
             "after_s": self.after_s, "params": self.params, "applied": self.outcome.is_ok(), "rho": rho,
             "disk": prospect.and_then(Prospect::least_disk).map(|(_, disk)| disk),
+            "remarks": prospect.map(|p| &p.remarks),
             "refusal": refused.map(ToString::to_string),
         })
     }

@@ -8,6 +8,7 @@ mod progress;
 mod run;
 pub(crate) mod session;
 mod simulate;
+mod steady;
 mod text;
 mod validate;
 
@@ -82,6 +83,8 @@ enum CommandLine {
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
     Simulate(simulate::Arguments),
+    /// The steady-state bench: answers of lines to a moving force, direct solutions, σ against speed.
+    Steady(steady::Arguments),
     /// Hold the reference solver against the acceptance bands of a standard.
     Validate(validate::Arguments),
 }
@@ -98,6 +101,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
+        Some(CommandLine::Steady(a)) => steady::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

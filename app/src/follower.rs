@@ -8,6 +8,7 @@ use crate::hil_result::HilSamples;
 use crate::recording::Recording;
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
+use crate::steady_result::SteadySamples;
 use rt_core::bench::Designer;
 use rt_core::channel::{Frame, Layout};
 use rt_core::link::{Command, UserSide};
@@ -29,6 +30,8 @@ pub struct Follower<'a> {
     pub statistics: RunStatistics,
     /// The first section, for a bench that runs along a line.
     pub samples: Option<HilSamples>,
+    /// The last span, for a bench that goes from span to span.
+    pub steady: Option<SteadySamples>,
     /// Which column holds which channel.
     pub layout: Layout,
     /// Changes of parameters.
@@ -58,6 +61,7 @@ impl Follower<'_> {
             conductor: Conductor::default(),
             statistics: RunStatistics::new(layout.len(), loaded.session.statistics_from_s),
             samples: HilSamples::for_layout(layout, period_s),
+            steady: SteadySamples::for_layout(layout),
             layout: layout.clone(),
             params: params.specs(),
             changes: Changes::new(&loaded.session, designer, params),
@@ -78,6 +82,9 @@ impl Follower<'_> {
                 self.statistics.add(&frame);
                 if let Some(samples) = &mut self.samples {
                     samples.add(&frame);
+                }
+                if let Some(steady) = &mut self.steady {
+                    steady.add(&frame);
                 }
                 if let Some(recording) = &mut self.recording {
                     recording.frame(&frame);

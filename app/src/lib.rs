@@ -34,6 +34,7 @@ pub mod session;
 mod settings;
 mod signals;
 pub mod statistics;
+mod steady_result;
 mod studies;
 mod theme;
 mod tuner;

@@ -4,7 +4,7 @@ use crate::conductor::Outcome;
 use crate::event_record;
 use crate::session::{LoadedSession, Session};
 use drivers::rig_file::RigFile;
-use rt_core::bench::{BenchConfig, profile::Source};
+use rt_core::bench::{BenchConfig, pantograph_steady::SteadyWire, profile::Source};
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::link::Event;
@@ -104,6 +104,12 @@ fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
             files.extend(line.map(|line| ("line.ron", loaded.base().join(line))));
             files.push(("specimen.ron", loaded.base().join(&config.specimen)));
         }
+        BenchConfig::PantographSteady(config) => {
+            if let SteadyWire::Line { file, .. } = &config.wire {
+                files.push(("line.ron", loaded.base().join(file)));
+            }
+            files.push(("specimen.ron", loaded.base().join(&config.specimen)));
+        }
     }
     files
 }
@@ -146,6 +152,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
     further.extend(own_entries(&loaded.session));
     let speed_kmh = match &loaded.session.bench {
         BenchConfig::PantographLqg(config) => Some(config.speed_kmh),
+        BenchConfig::PantographSteady(config) => Some(config.speed_kmh),
         BenchConfig::Profile(_) => None,
     };
     let specs = subject.params.specs().iter().enumerate();

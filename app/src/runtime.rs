@@ -88,7 +88,13 @@ fn prepare<C: Clock>(
     let period_s = period_nanos as f64 / NANOS_PER_SECOND as f64;
     let spec = session.bench.spec();
     let mut notice = |text: String| eprintln!("note: {text}");
-    let params = session.start_params()?;
+    let mut params = session.start_params()?;
+    let known = rig_file::known_rig(&loaded.rig_path())?;
+    for (id, value) in session.bench.values_from_rig(&known, period_s) {
+        if !session.params.contains_key(id) {
+            params.preset(id, value)?;
+        }
+    }
     let Built {
         bench,
         designer,
@@ -100,6 +106,7 @@ fn prepare<C: Clock>(
             period_s,
             params: &params,
             cache: &home::cache_dir(),
+            rig: Some(&known),
             notice: &mut notice,
         })
         .map_err(|source| StartError::Bench {

@@ -105,7 +105,7 @@ impl FileContent for Session {
             require_within("seconds", seconds, 0.01, 7.0 * 24.0 * 3600.0, "s")?;
         }
         if let Some(uplift) = self.uplift_n {
-            require_within("uplift_n", uplift, 0.0, 1000.0, "N")?;
+            require_within("uplift_n", uplift, -1000.0, 1000.0, "N")?;
         }
         if let Some(period) = self.period_us {
             require_within("period_us", period, 50.0, 1e6, "µs")?;

@@ -3,7 +3,7 @@
 use crate::simulated::{self, Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::file::{self, FieldError, FileContent, FileError};
 use rt_core::model::pantograph::Pantograph;
-use rt_core::rig::{Rig, RigSpec};
+use rt_core::rig::{KnownRig, Rig, RigSpec};
 use serde::Deserialize;
 use std::path::Path;
 
@@ -49,6 +49,12 @@ pub struct RigSetup<'a> {
 pub fn simulated_pantograph(path: &Path) -> Result<Pantograph, FileError> {
     let RigFile::Simulated(config) = file::load(path)?;
     file::load(&base_of(path).join(&config.pantograph))
+}
+
+/// What a rig file says about motor, pad and delays.
+pub fn known_rig(path: &Path) -> Result<KnownRig, FileError> {
+    let RigFile::Simulated(config) = file::load(path)?;
+    Ok(config.known())
 }
 
 fn base_of(path: &Path) -> &Path {

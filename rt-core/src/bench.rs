@@ -2,6 +2,7 @@
 
 pub mod map;
 pub mod pantograph_lqg;
+pub mod pantograph_steady;
 pub mod profile;
 mod registry;
 
@@ -94,6 +95,8 @@ pub struct Approval {
 pub enum Content {
     /// Both controllers of bench `pantograph-lqg`.
     PantographLqg(Box<pantograph_lqg::Design>),
+    /// The wire's heights of bench `pantograph-steady`.
+    PantographSteady(Box<pantograph_steady::SteadyDesign>),
 }
 
 /// What a bench did with an update.
@@ -110,12 +113,14 @@ pub enum Adoption {
 /// What a set of parameters would do, before it is applied.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prospect {
-    /// Spectral radius of the whole loop.
+    /// Spectral radius of the whole loop: growth per cycle, or per span where a bench goes from span to span.
     pub rho_loop: f64,
-    /// Margins by the name of the cut channel; none if the loop is unstable.
+    /// Margins by the name of the cut channel; none if the loop is unstable, or for a bench without them.
     pub margins: Vec<(&'static str, ChannelMargins)>,
     /// Smallest disk margin with which it is accepted.
     pub needed_disk: f64,
+    /// What a person should know before applying it.
+    pub remarks: Vec<String>,
 }
 
 /// Whether parameters may be applied, the channel by its name.
@@ -124,6 +129,10 @@ pub type NamedVerdict = Verdict<&'static str>;
 impl Prospect {
     /// Whether it may be applied.
     pub fn verdict(&self) -> NamedVerdict {
+        if self.margins.is_empty() && self.rho_loop < 1.0 {
+            // A bench without margins: the spectral radius alone decides.
+            return Verdict::Stable;
+        }
         Verdict::of(self.rho_loop, self.least_disk(), self.needed_disk)
     }
 

@@ -2,6 +2,7 @@
 
 pub mod catenary;
 pub mod interaction_mass;
+pub mod moving_load;
 pub mod moving_string;
 pub mod pantograph;
 pub mod span_profile;

@@ -1,5 +1,9 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+mod known;
+
+pub use known::KnownRig;
+
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use crate::guard::Limit;
 use crate::travel::TravelLimits;

@@ -110,6 +110,30 @@ fn pantograph_lqg_bench_uses_no_heap_in_10_000_cycles() {
 }
 
 #[test]
+fn pantograph_steady_bench_uses_no_heap_in_20_000_cycles() {
+    for more in ["", "iteration: FullSpan, send_every: 8,"] {
+        let text = format!(
+            r#"Session(title: "t", bench: PantographSteady(speed_kmh: 300.0, agree_pct: None, {more}
+                specimen: "../assets/pantographs/dsa-380.ron"),
+            rig: "../assets/rigs/simulated-steady-dsa-380.ron", uplift_n: 157.3)"#
+        );
+        let mut run = ExactRun::new(&session_from(&text));
+        run.start();
+        run.cycles(10_000);
+        // Another relaxation, another delay: nothing is allocated or freed by a swap.
+        for change in [("alpha", 0.12), ("n_delta", 18.5)] {
+            run.change(&[change], true).unwrap();
+            run.cycles(500);
+        }
+        let retuned = |e: &&rt_core::link::Event| matches!(e.kind, EventKind::Retuned(_));
+        assert_eq!(run.events.iter().filter(retuned).count(), 2, "{:?}", run.events);
+        run.cycles(9_000);
+        assert_eq!(run.state(), State::Running, "{:?}", run.events.last());
+        assert!(*run.column("span").last().unwrap() > 15.0);
+    }
+}
+
+#[test]
 fn a_trip_uses_no_heap_either() {
     let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
         rig: "../assets/rigs/simulated-dsa-380.ron",

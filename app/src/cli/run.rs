@@ -11,6 +11,7 @@ use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
+use crate::steady_result::SteadySamples;
 use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::channel::Layout;
 use rt_core::link::UserSide;
@@ -95,6 +96,7 @@ struct Report {
     timing: Arc<Timing>,
     rt: Option<RtStatus>,
     samples: Option<HilSamples>,
+    steady: Option<SteadySamples>,
     changes: Vec<Made>,
     recording: Option<Recording>,
 }
@@ -252,6 +254,7 @@ fn report(
         outcome: follower.conductor.outcome,
         statistics: follower.statistics,
         samples: follower.samples,
+        steady: follower.steady,
         changes: follower.changes.made,
         recording: follower.recording,
         cycles: Timing::read(&timing.cycles),
@@ -357,13 +360,50 @@ fn result(r: &Report, loaded: &LoadedSession, against: Option<Against>) -> Resul
     const MM: f64 = 1e3;
     let max_abs = s.max().zip(s.min()).map(|(max, min)| max.max(-min) * MM);
     let (mean, std) = (s.mean().map(|v| v * MM), s.std().map(|v| v * MM));
-    Ok(json!({ "tracking_mm": { "mean": mean, "std": std, "max_abs": max_abs } }))
+    // A run that ended before its first span was over shows nothing of its steady state.
+    let steady = r.steady.as_ref().map(|s| s.evaluate(loaded));
+    let mut result = steady.and_then(Result::ok).unwrap_or_else(|| json!({}));
+    result["tracking_mm"] = json!({ "mean": mean, "std": std, "max_abs": max_abs });
+    Ok(result)
+}
+
+/// The steady-state bench's result in a few lines.
+fn print_steady(result: &Value) {
+    let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
+    println!(
+        "\nforce, last span   mean {:.3} N   σ {:.3} N   max {:.1}   min {:.1} N",
+        number(&result["mean_n"]),
+        number(&result["std_n"]),
+        number(&result["max_n"]),
+        number(&result["min_n"])
+    );
+    println!(
+        "direct solution    mean {:.3} N   σ {:.3} N   the run is {:.2} % of σ away from it",
+        number(&result["direct"]["mean_n"]),
+        number(&result["direct"]["std_n"]),
+        number(&result["error_direct_pct"])
+    );
+    let agreed = match result["converged"].as_bool() {
+        Some(true) => "two spans agree",
+        Some(false) => "two spans do not agree yet",
+        None => "no agreement was asked for",
+    };
+    println!(
+        "after {} spans: {agreed} (change {:.2} %, residual {:.2} % of σ)",
+        number(&result["spans"]),
+        number(&result["span_change_pct"]),
+        number(&result["residual_pct"])
+    );
 }
 
 /// A pantograph bench's result in a few lines.
 fn print_result(result: &Value) {
     let number = |key: &str| result[key].as_f64().unwrap_or(f64::NAN);
     if result["mean_n"].is_null() {
+        return;
+    }
+    if !result["spans"].is_null() {
+        print_steady(result);
         return;
     }
     println!(

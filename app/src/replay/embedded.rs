@@ -6,7 +6,7 @@ use crate::recording;
 use crate::session::{LoadedSession, Session as SessionFile};
 use drivers::rig_file::RigFile;
 use drivers::simulated::SimulatedConfig;
-use rt_core::bench::{BenchConfig, profile::Source};
+use rt_core::bench::{BenchConfig, pantograph_steady::SteadyWire, profile::Source};
 use rt_core::channel::{ChannelSpec, Layout};
 use rt_core::file;
 use rt_core::param;
@@ -93,6 +93,14 @@ impl Embedded {
             BenchConfig::PantographLqg(config) => {
                 if let Some(line) = &mut config.line {
                     *line = LINE.into();
+                    unpack(LINE)?;
+                }
+                config.specimen = SPECIMEN.into();
+                unpack(SPECIMEN)?;
+            }
+            BenchConfig::PantographSteady(config) => {
+                if let SteadyWire::Line { file, .. } = &mut config.wire {
+                    *file = LINE.into();
                     unpack(LINE)?;
                 }
                 config.specimen = SPECIMEN.into();

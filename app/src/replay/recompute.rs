@@ -134,9 +134,11 @@ fn run(
     let mut loaded = embedded.loaded.clone();
     let period_s = header.period_nanos as f64 * 1e-9;
     loaded.session.seconds = script.run_ticks.map(|ticks| ticks as f64 * period_s);
-    if let BenchConfig::PantographLqg(config) = &mut loaded.session.bench {
-        // It did begin with these parameters, whatever the model says of them.
-        config.start_unstable = true;
+    // It did begin with these parameters, whatever the model says of them.
+    match &mut loaded.session.bench {
+        BenchConfig::PantographLqg(config) => config.start_unstable = true,
+        BenchConfig::PantographSteady(config) => config.start_unstable = true,
+        BenchConfig::Profile(_) => {}
     }
     let (rig, give) = ReplayRig::new(embedded.rig.clone());
     let clock = ExactClock::default();

@@ -226,8 +226,10 @@ fn altered(
     file.params = params_by_name(&start);
     file.changes = changes;
     file.seconds = seconds(header.further.get(SECONDS), &script, file, run, period_s);
-    if let (BenchConfig::PantographLqg(config), true) = (&mut file.bench, alterations.insist) {
-        config.start_unstable = true;
+    match (&mut file.bench, alterations.insist) {
+        (BenchConfig::PantographLqg(config), true) => config.start_unstable = true,
+        (BenchConfig::PantographSteady(config), true) => config.start_unstable = true,
+        _ => {}
     }
     if let Some(rig) = &alterations.rig {
         let path = std::path::absolute(rig).unwrap_or_else(|_| rig.clone());
@@ -261,7 +263,7 @@ fn seconds(
 
 fn ends_by_itself(bench: &BenchConfig) -> bool {
     match bench {
-        BenchConfig::PantographLqg(_) => true,
+        BenchConfig::PantographLqg(_) | BenchConfig::PantographSteady(_) => true,
         BenchConfig::Profile(config) => match config.source {
             Source::Chirp { .. } | Source::File { .. } => true,
             Source::Sine { .. } | Source::Steps { .. } => false,

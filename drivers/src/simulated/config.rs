@@ -2,6 +2,7 @@
 
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
+use rt_core::rig::KnownRig;
 use serde::Deserialize;
 
 /// A simulated rig as its file describes it.
@@ -12,12 +13,15 @@ pub struct SimulatedConfig {
     pub name: String,
     /// Path of the pantograph file, relative to this file.
     pub pantograph: String,
-    /// Lift on the pantograph's lowest mass, in N.
+    /// Lift on the pantograph's lowest mass, in N; below zero for a mass that hangs from a pad that pulls.
     pub uplift_n: f64,
-    /// Stiffness of the pad between motor and collector head, in N/m. It only pushes.
+    /// Stiffness of the pad between motor and collector head, in N/m. It only pushes, unless `pad_pulls`.
     pub pad_stiffness_n_per_m: f64,
     /// Damping of the pad, in N s/m. Without any, a pantograph whose head has none rings for hours.
     pub pad_damping_ns_per_m: f64,
+    /// Whether the specimen is fixed to the pad, which then pulls as well as it pushes.
+    #[serde(default)]
+    pub pad_pulls: bool,
     /// The linear motor with its own controller.
     pub motor: MotorConfig,
     /// Pure delays beyond the one cycle that the loop itself needs.
@@ -114,9 +118,26 @@ pub struct ActuatorConfig {
 const MAX_DELAY_S: f64 = 1.0;
 
 impl SimulatedConfig {
+    /// What is known of this rig. The extra delay is there to be unknown.
+    pub fn known(&self) -> KnownRig {
+        KnownRig {
+            motor_omega_rad_per_s: self.motor.omega_rad_per_s,
+            motor_damping_ratio: self.motor.damping_ratio,
+            reference_delay_s: self.delays.reference_s,
+            force_delay_s: self.delays.force_s,
+            force_filter_hz: self.force_sensor.filter_hz,
+            pad_stiffness_n_per_m: self.pad_stiffness_n_per_m,
+            pad_damping_ns_per_m: self.pad_damping_ns_per_m,
+        }
+    }
+
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<(), FieldError> {
-        require_not_negative("uplift_n", self.uplift_n, "N")?;
+        if self.pad_pulls {
+            require_within("uplift_n", self.uplift_n, -2000.0, 2000.0, "N")?;
+        } else {
+            require_not_negative("uplift_n", self.uplift_n, "N")?;
+        }
         require_positive("pad_stiffness_n_per_m", self.pad_stiffness_n_per_m, "N/m")?;
         require_not_negative("pad_damping_ns_per_m", self.pad_damping_ns_per_m, "N s/m")?;
         self.motor.check().map_err(|e| e.within("motor"))?;

@@ -29,6 +29,7 @@ pub struct PlantModel {
     substeps: u32,
     pad_stiffness: f64,
     pad_damping: f64,
+    pad_pulls: bool,
     motor: MotorConfig,
     reference_delay: usize,
     force_delay: usize,
@@ -50,6 +51,7 @@ impl PlantModel {
             substeps: substeps as u32,
             pad_stiffness: config.pad_stiffness_n_per_m,
             pad_damping: config.pad_damping_ns_per_m,
+            pad_pulls: config.pad_pulls,
             motor: config.motor,
             reference_delay: delay(config.delays.reference_s + config.delays.extra_s),
             force_delay: delay(config.delays.force_s),
@@ -151,7 +153,8 @@ impl Plant {
         for (i, u) in heights.iter().enumerate() {
             x[2 + 2 * i] = *u;
         }
-        let force = (model.pad_stiffness * (x[2] - x[0])).max(0.0);
+        let pressed = model.pad_stiffness * (x[2] - x[0]);
+        let force = if model.pad_pulls { pressed } else { pressed.max(0.0) };
         x[model.states - 1] = force;
         Self {
             scratch: x.clone(),
@@ -174,12 +177,19 @@ impl Plant {
         self.x[0]
     }
 
-    /// The true force between pad and head, in N: the pad only pushes, and only where it touches.
+    /// The true force between pad and head, in N: the pad only pushes, and only where it touches, unless the
+    /// specimen is fixed to it.
     pub fn contact_force(&self) -> f64 {
         let squeezed = self.x[2] - self.x[0];
         let force =
             self.model.pad_stiffness * squeezed + self.model.pad_damping * (self.x[3] - self.x[1]);
-        if squeezed > 0.0 { force.max(0.0) } else { 0.0 }
+        if self.model.pad_pulls {
+            force
+        } else if squeezed > 0.0 {
+            force.max(0.0)
+        } else {
+            0.0
+        }
     }
 
     /// The force after filter and delay, in N.
@@ -214,7 +224,7 @@ impl Plant {
             reference = self.x[0] + 2.0 * motor.damping_ratio / motor.omega_rad_per_s * speed;
             self.x[1] = speed;
         }
-        let in_contact = self.contact_force() > 0.0;
+        let in_contact = self.model.pad_pulls || self.contact_force() > 0.0;
         let step = if in_contact {
             &self.model.contact
         } else {
@@ -251,7 +261,7 @@ fn equilibrium(model: &PlantModel, motor_position: f64) -> DVector<f64> {
     let touching = pressed
         .lu()
         .solve(&with_pad)
-        .filter(|u| u[0] > motor_position);
+        .filter(|u| model.pad_pulls || u[0] > motor_position);
     // A chain without any stiffness to ground has no rest of its own: it then starts at the pad.
     let start_at_pad = || DVector::from_element(n, motor_position);
     touching
@@ -416,6 +426,38 @@ mod tests {
                 p.contact_force()
             );
         }
+    }
+
+    /// A mass fixed to the motor: F = −m (g + z̈), which for a slow sine is below zero all the time.
+    #[test]
+    fn a_mass_that_is_fixed_to_the_pad_pulls_with_its_weight_and_inertia() {
+        let (mut config, mut pantograph) = shipped("simulated-dsa-380-ideal.ron");
+        pantograph.masses.truncate(1);
+        pantograph.masses[0].mass_kg = 5.29;
+        pantograph.masses[0].stiffness_n_per_m = 0.0;
+        config.pad_pulls = true;
+        config.pad_stiffness_n_per_m = 5e6;
+        config.pad_damping_ns_per_m = 800.0;
+        config.uplift_n = -5.29 * 9.81;
+        config.check().unwrap();
+        let mut p = plant(&config, &pantograph, 0.001, 0.02);
+        assert!((p.contact_force() + 51.8949).abs() < 1e-6, "{}", p.contact_force());
+        let (omega, mut heights) = (std::f64::consts::TAU * 2.0, Vec::new());
+        for k in 0..4000 {
+            let t = f64::from(k) * 1e-3;
+            p.set_reference(0.02 + 0.005 * (omega * t).sin());
+            p.advance_period(Drive::On, MotorFault::None);
+            heights.push((p.motor_position(), p.contact_force()));
+        }
+        for w in heights[2000..].windows(3) {
+            let acceleration = (w[2].0 - 2.0 * w[1].0 + w[0].0) / 1e-6;
+            let expected = -5.29 * (9.81 + acceleration);
+            // The steps of the reference ring on the pad, some tenths of a newton.
+            assert!((w[1].1 - expected).abs() < 1.0, "{} {expected}", w[1].1);
+        }
+        config.pad_pulls = false;
+        let text = config.check().unwrap_err().to_string();
+        assert!(text.starts_with("uplift_n"), "{text}");
     }
 
     #[test]

@@ -474,7 +474,9 @@ impl Bench for PantographLqgBench {
     }
 
     fn adopt(&mut self, content: &mut Content) -> Adoption {
-        let Content::PantographLqg(design) = content;
+        let Content::PantographLqg(design) = content else {
+            return Adoption::Refused;
+        };
         // While the controllers are not stepped, nothing dies away that would have to be waited for.
         if !std::mem::take(&mut self.stepped) {
             self.controllers.settle();

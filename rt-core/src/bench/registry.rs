@@ -1,9 +1,10 @@
 //! All benches by name: what a session file may choose from.
 
-use super::{Bench, BenchSpec, Designer, pantograph_lqg, profile};
+use super::{Bench, BenchSpec, Designer, pantograph_lqg, pantograph_steady, profile};
 use crate::file::{FieldError, FileError};
 use crate::model::catenary::{LineScene, ShapeReader};
 use crate::param::ParamSet;
+use crate::rig::KnownRig;
 use serde::Deserialize;
 use std::path::Path;
 
@@ -14,6 +15,8 @@ pub enum BenchConfig {
     Profile(profile::ProfileConfig),
     /// A virtual overhead line under an LQG controller.
     PantographLqg(Box<pantograph_lqg::PantographLqgConfig>),
+    /// An endless line, span after span until the force repeats.
+    PantographSteady(Box<pantograph_steady::PantographSteadyConfig>),
 }
 
 /// Why a bench could not be built.
@@ -40,6 +43,8 @@ pub struct BuildContext<'a> {
     pub params: &'a ParamSet,
     /// Where prepared models are kept.
     pub cache: &'a Path,
+    /// What is known of the rig.
+    pub rig: Option<&'a KnownRig>,
     /// Hears what a person should know.
     pub notice: &'a mut dyn FnMut(String),
 }
@@ -62,7 +67,11 @@ pub struct LineSight {
     pub shapes: Option<ShapeReader>,
 }
 
-static SPECS: [&BenchSpec; 2] = [&profile::SPEC, &pantograph_lqg::SPEC];
+static SPECS: [&BenchSpec; 3] = [
+    &profile::SPEC,
+    &pantograph_lqg::SPEC,
+    &pantograph_steady::SPEC,
+];
 
 /// The declarations of all benches.
 pub fn specs() -> &'static [&'static BenchSpec] {
@@ -75,14 +84,26 @@ impl BenchConfig {
         match self {
             BenchConfig::Profile(_) => &profile::SPEC,
             BenchConfig::PantographLqg(_) => &pantograph_lqg::SPEC,
+            BenchConfig::PantographSteady(_) => &pantograph_steady::SPEC,
         }
     }
 
     /// Values with which parameters begin, where the settings say so; the session's own go before these.
     pub fn start_values(&self) -> Vec<(&'static str, f64)> {
         match self {
-            BenchConfig::Profile(_) => Vec::new(),
+            BenchConfig::Profile(_) | BenchConfig::PantographSteady(_) => Vec::new(),
             BenchConfig::PantographLqg(config) => vec![("controller", config.controller.part())],
+        }
+    }
+
+    /// Values with which parameters begin because of what is known of the rig; the session's own go before
+    /// these.
+    pub fn values_from_rig(&self, rig: &KnownRig, period_s: f64) -> Vec<(&'static str, f64)> {
+        match self {
+            BenchConfig::Profile(_) | BenchConfig::PantographLqg(_) => Vec::new(),
+            BenchConfig::PantographSteady(config) => {
+                vec![("n_delta", config.delay_cycles(rig, period_s))]
+            }
         }
     }
 
@@ -105,6 +126,15 @@ impl BenchConfig {
                     bench: Box::new(bench),
                     designer: Some(Box::new(designer)),
                     line: Some(line),
+                }
+            }
+            BenchConfig::PantographSteady(config) => {
+                let (bench, designer) =
+                    pantograph_steady::PantographSteadyBench::build(config, context)?;
+                Built {
+                    bench: Box::new(bench),
+                    designer: Some(Box::new(designer)),
+                    line: None,
                 }
             }
         })

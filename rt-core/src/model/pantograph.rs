@@ -1,6 +1,8 @@
 //! Lumped pantographs: a chain of masses from the collector head down to the base frame.
 
-use crate::file::{FieldError, FileContent, require_not_negative, require_positive};
+use crate::file::{
+    FieldError, FileContent, require_not_negative, require_positive, require_within,
+};
 use nalgebra::DMatrix;
 use serde::Deserialize;
 
@@ -20,7 +22,7 @@ pub struct LumpedMass {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uplift {
-    /// Force at standstill, in N.
+    /// Force at standstill, in N; below zero for what hangs from the rig.
     pub static_n: f64,
     /// Aerodynamic part, in N per (km/h)².
     pub per_kmh2_n: f64,
@@ -62,7 +64,8 @@ impl FileContent for Pantograph {
             require_not_negative("stiffness_n_per_m", m.stiffness_n_per_m, "N/m").map_err(at)?;
             require_not_negative("damping_ns_per_m", m.damping_ns_per_m, "N s/m").map_err(at)?;
         }
-        require_not_negative("uplift.static_n", self.uplift.static_n, "N")?;
+        // Below zero where the specimen hangs from the rig: a mass by its weight.
+        require_within("uplift.static_n", self.uplift.static_n, -2000.0, 2000.0, "N")?;
         require_not_negative("uplift.per_kmh2_n", self.uplift.per_kmh2_n, "N/(km/h)²")
     }
 }

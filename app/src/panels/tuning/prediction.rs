@@ -149,6 +149,7 @@ fn margins(ui: &mut Ui, prospect: Option<&Prospect>) {
             }
             None => {
                 let why = match (i, prospect) {
+                    (0, Some(p)) if p.rho_loop < 1.0 => "none here",
                     (0, Some(_)) => "none: unstable",
                     _ => "–",
                 };
@@ -164,6 +165,7 @@ fn applied(ui: &mut Ui, prospect: Option<&Prospect>) {
     let text = match prospect {
         Some(p) => match p.least_disk() {
             Some((_, disk)) => format!("applied: ρ {:.5}, least disk {disk:.3}", p.rho_loop),
+            None if p.rho_loop < 1.0 => format!("applied: ρ {:.5}", p.rho_loop),
             None => format!("applied: ρ {:.5}, unstable", p.rho_loop),
         },
         None => "applied: not yet judged".to_owned(),

@@ -312,7 +312,10 @@ impl PantographLqgConfig {
         wire: &dyn WireModel,
     ) -> Result<Controllers, BuildError> {
         let (Content::PantographLqg(design), prospect) =
-            designer.design(context.params).map_err(BuildError::Other)?;
+            designer.design(context.params).map_err(BuildError::Other)?
+        else {
+            return Err(BuildError::Other("the design is for another bench".into()));
+        };
         match prospect.verdict() {
             Verdict::Stable => {}
             Verdict::Unstable { .. } if !self.start_unstable => {

@@ -212,6 +212,7 @@ impl PantographDesigner {
             rho_loop,
             margins: margins.into_iter().flatten().collect(),
             needed_disk: self.config.least_disk_margin,
+            remarks: Vec::new(),
         }
     }
 
