@@ -48,7 +48,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             notice: &mut |_| (),
         },
     )?;
-    println!("built and judged in {:.0} ms", started.elapsed().as_secs_f64() * 1e3);
+    println!(
+        "built and judged in {:.0} ms",
+        started.elapsed().as_secs_f64() * 1e3
+    );
 
     let mut frame = Frame::empty();
     frame.values[..16].fill(0.0);
@@ -59,7 +62,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..20 * STEPS {
             frame.seq += 1;
             frame.values[0] = 150.0 + (0.01 * frame.seq as f64).sin();
-            bench.step(&params, &mut frame).map_err(|e| format!("{e:?}"))?;
+            bench
+                .step(&params, &mut frame)
+                .map_err(|e| format!("{e:?}"))?;
             black_box(&frame);
         }
         longest = longest.min(begun.elapsed().as_secs_f64() / (20 * STEPS) as f64);
@@ -71,7 +76,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         longest / plain,
         1e6 * plain
     );
-    println!("{}", if longest < 3e-6 { "below 3 µs" } else { "ABOVE 3 µs" });
+    println!(
+        "{}",
+        if longest < 3e-6 {
+            "below 3 µs"
+        } else {
+            "ABOVE 3 µs"
+        }
+    );
     Ok(())
 }
 

@@ -1,9 +1,6 @@
 //! The steady-state iteration against the direct solution, on an ideal rig: figures of an independent program.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a failing test has to fail loudly"
-)]
+#![allow(clippy::unwrap_used, reason = "a failing test has to fail loudly")]
 
 mod steady;
 
@@ -14,9 +11,7 @@ use rt_core::bench::pantograph_steady::{
 };
 use rt_core::rig::KnownRig;
 use std::f64::consts::TAU;
-use steady::{
-    Acceleration, Case, PERIOD_S, block, dsa_380, spans_to_one_percent, string,
-};
+use steady::{Acceleration, Case, PERIOD_S, block, dsa_380, spans_to_one_percent, string};
 
 #[test]
 fn the_iterate_converges_to_the_direct_solution() {
@@ -123,7 +118,10 @@ fn a_delay_of_19_cycles_behaves_as_known() {
     };
     let last = |ahead: f64| *errors(ahead).last().unwrap();
     let found = [last(19.0), last(0.0), last(18.0)];
-    println!("compensated {:.4}, not {:.3}, one short {:.4}", found[0], found[1], found[2]);
+    println!(
+        "compensated {:.4}, not {:.3}, one short {:.4}",
+        found[0], found[1], found[2]
+    );
     assert!(found[0] < 2e-3, "{found:?}");
     assert!((found[1] - 0.59).abs() < 0.01, "{found:?}");
     assert!((found[2] - 0.045).abs() < 0.001, "{found:?}");

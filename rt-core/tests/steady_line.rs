@@ -1,10 +1,7 @@
 //! The line without end: its answer to a moving force against the same line stepped through time, and what a
 //! pantograph makes of it against the implicit solver.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a failing test has to fail loudly"
-)]
+#![allow(clippy::unwrap_used, reason = "a failing test has to fail loudly")]
 
 mod steady;
 
@@ -37,7 +34,10 @@ fn endless(speed_kmh: f64, mesh_m: f64, harmonics: usize) -> SteadyLine {
     let line = wire
         .at_speed(Path::new(""), speed_kmh, Some(harmonics), PERIOD_S)
         .unwrap();
-    println!("{harmonics} harmonics at {speed_kmh} km/h: {:.1} s", started.elapsed().as_secs_f64());
+    println!(
+        "{harmonics} harmonics at {speed_kmh} km/h: {:.1} s",
+        started.elapsed().as_secs_f64()
+    );
     line
 }
 

@@ -126,7 +126,12 @@ fn pantograph_steady_bench_uses_no_heap_in_20_000_cycles() {
             run.cycles(500);
         }
         let retuned = |e: &&rt_core::link::Event| matches!(e.kind, EventKind::Retuned(_));
-        assert_eq!(run.events.iter().filter(retuned).count(), 2, "{:?}", run.events);
+        assert_eq!(
+            run.events.iter().filter(retuned).count(),
+            2,
+            "{:?}",
+            run.events
+        );
         run.cycles(9_000);
         assert_eq!(run.state(), State::Running, "{:?}", run.events.last());
         assert!(*run.column("span").last().unwrap() > 15.0);

@@ -53,7 +53,10 @@ fn shipped_sessions_end_by_themselves_near_the_direct_solution() {
         run_out(&mut run, 200 * CYCLES_OF_SPAN);
         let (error, spans) = (last(&run, "direct_error"), last(&run, "span"));
         let found = (last(&run, "span_mean"), last(&run, "span_std"));
-        println!("{name}: {spans} spans, mean {:.3}, σ {:.3}, {error:.2} % off", found.0, found.1);
+        println!(
+            "{name}: {spans} spans, mean {:.3}, σ {:.3}, {error:.2} % off",
+            found.0, found.1
+        );
         assert!(last(&run, "span_change") <= 1.0 && last(&run, "residual") <= 1.0);
         assert!(error < within_pct, "{name}: {error}");
         assert!((found.0 - mean).abs() < 0.5, "{name}: {found:?}");
@@ -62,7 +65,11 @@ fn shipped_sessions_end_by_themselves_near_the_direct_solution() {
         // Once the wire has settled the motor is where it is asked to be.
         let tracking = run.column("tracking_error");
         let from = tracking.len() - 5000;
-        assert!(tracking[from..].iter().all(|e| e.is_nan() || e.abs() < 2e-3));
+        assert!(
+            tracking[from..]
+                .iter()
+                .all(|e| e.is_nan() || e.abs() < 2e-3)
+        );
     }
 }
 
@@ -76,11 +83,17 @@ fn a_delay_that_is_not_compensated_converges_to_another_answer() {
         last(&run, "direct_error")
     };
     let found = [error(19.0), error(0.0), error(18.0)];
-    println!("compensated {:.2} %, not {:.1} %, one short {:.2} %", found[0], found[1], found[2]);
+    println!(
+        "compensated {:.2} %, not {:.1} %, one short {:.2} %",
+        found[0], found[1], found[2]
+    );
     assert!(found[0] < 3.0, "{found:?}");
     // 59 % and 4.5 % on a rig that is nothing but a delay.
     assert!((found[1] - 59.0).abs() < 6.0, "{found:?}");
-    assert!((found[2] - 4.5).abs() < 2.5 && found[2] > found[0], "{found:?}");
+    assert!(
+        (found[2] - 4.5).abs() < 2.5 && found[2] > found[0],
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -88,7 +101,11 @@ fn the_delay_of_the_rig_is_taken_from_its_file() {
     let run = ExactRun::new(&session("", ""));
     // 1.5 cycles of the loop, 11.9 ms, 2·0.7/500 s, 2 ms, 1/(2π 200) s.
     let expected = 1.5 + 11.9 + 2.8 + 2.0 + 1e3 / (std::f64::consts::TAU * 200.0);
-    assert!((run.params.get(1) - expected).abs() < 1e-9, "{}", run.params.get(1));
+    assert!(
+        (run.params.get(1) - expected).abs() < 1e-9,
+        "{}",
+        run.params.get(1)
+    );
     // Sending every eighth height in equal steps takes 7 cycles more.
     let run = ExactRun::new(&session("send_every: 8,", ""));
     assert!((run.params.get(1) - expected - 7.0).abs() < 1e-9);
@@ -126,18 +143,35 @@ fn live_changes_are_judged_and_taken_without_a_jump() {
     let slow = run.change(&[("alpha", 0.05)], false).unwrap().unwrap();
     run.cycles(400);
     let fast = run.change(&[("alpha", 0.15)], false).unwrap().unwrap();
-    assert!(fast.rho_loop < slow.rho_loop && slow.rho_loop < 1.0, "{fast:?} {slow:?}");
-    assert!(fast.remarks[0].contains("1 % after about"), "{:?}", fast.remarks);
+    assert!(
+        fast.rho_loop < slow.rho_loop && slow.rho_loop < 1.0,
+        "{fast:?} {slow:?}"
+    );
+    assert!(
+        fast.remarks[0].contains("1 % after about"),
+        "{:?}",
+        fast.remarks
+    );
     let before = run.frames.len();
     let changed = run.change(&[("n_delta", 16.0)], false).unwrap().unwrap();
-    assert!(changed.remarks[1].contains("wrong answer"), "{:?}", changed.remarks);
+    assert!(
+        changed.remarks[1].contains("wrong answer"),
+        "{:?}",
+        changed.remarks
+    );
     run.cycles(1000);
     let sent = run.column("motor_reference");
     // Three cycles of the wire's speed at once would be a millimetre within one cycle.
-    let steps = sent[before - 780..before].windows(2).map(|w| (w[1] - w[0]).abs());
+    let steps = sent[before - 780..before]
+        .windows(2)
+        .map(|w| (w[1] - w[0]).abs());
     let usual = steps.fold(0.0, f64::max);
     for w in sent[before..].windows(2) {
-        assert!((w[1] - w[0]).abs() < 1.5 * usual, "{} of {usual}", w[1] - w[0]);
+        assert!(
+            (w[1] - w[0]).abs() < 1.5 * usual,
+            "{} of {usual}",
+            w[1] - w[0]
+        );
     }
 }
 
@@ -152,7 +186,8 @@ fn faults_end_a_run_as_they_end_those_of_every_bench() {
         ("Runaway(speed_m_per_s: 1.0)", "tracking"),
         ("PowerLoss", "rig.power-loss"),
     ] {
-        let inject = format!("inject: [(fault: {fault}, in_state: Running, after_s: 6.0, lasting_s: 3.0)]");
+        let inject =
+            format!("inject: [(fault: {fault}, in_state: Running, after_s: 6.0, lasting_s: 3.0)]");
         let mut run = ExactRun::new(&session("", &inject));
         run.start();
         run.cycles(8000);
@@ -166,7 +201,10 @@ fn faults_end_a_run_as_they_end_those_of_every_bench() {
                 _ => None,
             })
             .collect();
-        assert!(ids.iter().any(|found| found.contains(id)), "{fault}: {ids:?}");
+        assert!(
+            ids.iter().any(|found| found.contains(id)),
+            "{fault}: {ids:?}"
+        );
         assert_ne!(run.state(), State::Running, "{fault}");
     }
 }

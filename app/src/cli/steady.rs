@@ -32,13 +32,13 @@ pub struct Arguments {
 #[derive(clap::Subcommand)]
 enum SteadyCommand {
     /// Rise of the contact point by a force that moves along, frequency by frequency.
-    #[command(after_help = "Example: pantobench steady frf --speed 300 --freq 0,0.5,1,2,5,10,25 --json")]
+    #[command(
+        after_help = "Example: pantobench steady frf --speed 300 --freq 0,0.5,1,2,5,10,25 --json"
+    )]
     Frf(Frf),
     /// The steady state of a linear pantograph under a line that repeats, solved at once.
-    #[command(
-        after_help = "Example: pantobench steady direct --speed 250 --json\n\
-                      Example: pantobench steady direct --speed 300 --mass 5.29"
-    )]
+    #[command(after_help = "Example: pantobench steady direct --speed 250 --json\n\
+                      Example: pantobench steady direct --speed 300 --mass 5.29")]
     Direct(Direct),
     /// σ of the force against speed: direct solution beside converged runs of a session on its simulated rig.
     #[command(
@@ -65,7 +65,13 @@ struct Frf {
     #[command(flatten)]
     line: LineChoice,
     /// Frequencies of the force, in Hz.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', required = true, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        required = true,
+        allow_hyphen_values = true
+    )]
     freq: Vec<f64>,
     /// Print one JSON object.
     #[arg(long)]
@@ -226,7 +232,8 @@ fn direct(a: &Direct) -> Result<(), Failure> {
         .map_err(Failure::input)?;
     let uplift = a.uplift.unwrap_or(specimen.uplift.at_kmh(a.line.speed));
     let response = line.response.through(a.contact.map_or(0.0, f64::recip));
-    let force = SpanForce::solve(&response, &line.rest, &specimen, uplift).map_err(Failure::input)?;
+    let force =
+        SpanForce::solve(&response, &line.rest, &specimen, uplift).map_err(Failure::input)?;
     if a.json {
         let harmonics: Vec<Value> = force
             .harmonics
@@ -348,7 +355,9 @@ fn print_sweep(points: &[Point], as_json: bool) {
         })
         .collect();
     text::table(
-        &["km/h", "mean N", "σ N", "mean run", "σ run", "error %", "spans"],
+        &[
+            "km/h", "mean N", "σ N", "mean run", "σ run", "error %", "spans",
+        ],
         &rows,
     );
 }

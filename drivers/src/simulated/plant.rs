@@ -154,7 +154,11 @@ impl Plant {
             x[2 + 2 * i] = *u;
         }
         let pressed = model.pad_stiffness * (x[2] - x[0]);
-        let force = if model.pad_pulls { pressed } else { pressed.max(0.0) };
+        let force = if model.pad_pulls {
+            pressed
+        } else {
+            pressed.max(0.0)
+        };
         x[model.states - 1] = force;
         Self {
             scratch: x.clone(),
@@ -441,7 +445,11 @@ mod tests {
         config.uplift_n = -5.29 * 9.81;
         config.check().unwrap();
         let mut p = plant(&config, &pantograph, 0.001, 0.02);
-        assert!((p.contact_force() + 51.8949).abs() < 1e-6, "{}", p.contact_force());
+        assert!(
+            (p.contact_force() + 51.8949).abs() < 1e-6,
+            "{}",
+            p.contact_force()
+        );
         let (omega, mut heights) = (std::f64::consts::TAU * 2.0, Vec::new());
         for k in 0..4000 {
             let t = f64::from(k) * 1e-3;

@@ -22,9 +22,7 @@ pub use prediction::{rate_per_span, spans_to_one_percent};
 pub use rig_model::RigModel;
 pub use sender::{Between, Sender};
 
-use super::{
-    Adoption, Bench, BenchSpec, BuildContext, BuildError, Content, Progress, StepFault,
-};
+use super::{Adoption, Bench, BenchSpec, BuildContext, BuildError, Content, Progress, StepFault};
 use crate::channel::{ChannelSpec, Frame};
 use crate::fault::Action;
 use crate::guard::LimitSpec;
@@ -95,7 +93,11 @@ pub static SPEC: BenchSpec = BenchSpec {
         ChannelSpec::computed("span_std", "Deviation of the force in the last span", "N"),
         ChannelSpec::computed("span_change", "Change from span to span (% of σ)", ""),
         ChannelSpec::computed("residual", "Measured against stored force (% of σ)", ""),
-        ChannelSpec::computed("direct_error", "Distance to the direct solution (% of σ)", ""),
+        ChannelSpec::computed(
+            "direct_error",
+            "Distance to the direct solution (% of σ)",
+            "",
+        ),
         ChannelSpec::computed("span_growth", "Growth of the residual per span", ""),
         ChannelSpec::command("motor_reference", "Motor reference", "m"),
     ],

@@ -65,7 +65,13 @@ impl FileContent for Pantograph {
             require_not_negative("damping_ns_per_m", m.damping_ns_per_m, "N s/m").map_err(at)?;
         }
         // Below zero where the specimen hangs from the rig: a mass by its weight.
-        require_within("uplift.static_n", self.uplift.static_n, -2000.0, 2000.0, "N")?;
+        require_within(
+            "uplift.static_n",
+            self.uplift.static_n,
+            -2000.0,
+            2000.0,
+            "N",
+        )?;
         require_not_negative("uplift.per_kmh2_n", self.uplift.per_kmh2_n, "N/(km/h)²")
     }
 }

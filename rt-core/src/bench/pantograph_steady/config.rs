@@ -172,9 +172,8 @@ impl SteadyWire {
         let steps = (span_m / (speed_kmh / 3.6 * period_s)).round();
         let speed_kmh = 3.6 * span_m / (steps * period_s);
         let steps = steps as usize;
-        let count = harmonics.unwrap_or_else(|| {
-            (UP_TO_HZ * steps as f64 * period_s).floor() as usize + 1
-        });
+        let count =
+            harmonics.unwrap_or_else(|| (UP_TO_HZ * steps as f64 * period_s).floor() as usize + 1);
         if 2 * count > steps {
             return Err(BuildError::Other(format!(
                 "harmonics: is {count}; expected at most half of the {steps} cycles of a span"
@@ -232,7 +231,11 @@ impl PantographSteadyConfig {
     }
 
     /// The steady state that the run should converge to.
-    pub fn direct(&self, line: &SteadyLine, specimen: &Pantograph) -> Result<SpanForce, BuildError> {
+    pub fn direct(
+        &self,
+        line: &SteadyLine,
+        specimen: &Pantograph,
+    ) -> Result<SpanForce, BuildError> {
         let contact = self.contact_stiffness_n_per_m.map_or(0.0, f64::recip);
         Ok(SpanForce::solve(
             &line.response.clone().through(contact),
@@ -307,9 +310,7 @@ impl PantographSteadyConfig {
             known_delay: self.delay_cycles(rig, period_s),
         };
         let design = designer.tables(context.params).map_err(BuildError::Other)?;
-        let prospect = designer
-            .prospect(&design, 0.0)
-            .map_err(BuildError::Other)?;
+        let prospect = designer.prospect(&design, 0.0).map_err(BuildError::Other)?;
         for remark in &prospect.remarks {
             (context.notice)(remark.clone());
         }

@@ -34,7 +34,10 @@ impl RigModel {
     /// Rig and specimen in cycles of `period_s`, at rest.
     pub fn new(rig: &KnownRig, specimen: &Pantograph, period_s: f64) -> Result<Self, FieldError> {
         let too_late = |what: &str, delay: f64| {
-            FieldError::new(what, format!("is {delay} s; expected less than {MOST_DELAY} cycles"))
+            FieldError::new(
+                what,
+                format!("is {delay} s; expected less than {MOST_DELAY} cycles"),
+            )
         };
         let cycles_of = |what: &str, delay: f64| {
             let cycles = delay / period_s;

@@ -76,9 +76,16 @@ mod tests {
             let sent: Vec<f64> = (0..160).map(|n| sender.step(f64::from(n))).collect();
             let lag = Sender::lag_cycles(every, between);
             let mean: f64 = (80..160).map(|n| n as f64 - sent[n]).sum::<f64>() / 80.0;
-            assert!((mean - lag).abs() < 1e-9, "{every} {between:?}: {mean} {lag}");
+            assert!(
+                (mean - lag).abs() < 1e-9,
+                "{every} {between:?}: {mean} {lag}"
+            );
             if between == Between::Steps {
-                assert!(sent[80..].windows(2).all(|w| (w[1] - w[0] - 1.0).abs() < 1e-12));
+                assert!(
+                    sent[80..]
+                        .windows(2)
+                        .all(|w| (w[1] - w[0] - 1.0).abs() < 1e-12)
+                );
             }
         }
     }

@@ -19,12 +19,7 @@ pub struct Tables {
 
 impl Tables {
     /// For spans of `steps` cycles, looking `ahead` cycles ahead. `rest` holds Z⁰_k in m.
-    pub fn new(
-        response: &SpanResponse,
-        rest: &[Complex<f64>],
-        steps: usize,
-        ahead: f64,
-    ) -> Self {
+    pub fn new(response: &SpanResponse, rest: &[Complex<f64>], steps: usize, ahead: f64) -> Self {
         Self::derivative(response, rest, steps, ahead, 0)
     }
 
@@ -108,7 +103,10 @@ mod tests {
     fn rows_are_the_sum_over_all_harmonics() {
         let (count, steps, omega) = (4, 50, 7.0);
         let mut matrix = DMatrix::from_fn(2 * count - 1, count, |k, j| {
-            Complex::new((k * 3 + j) as f64 - 5.0, (k as f64 - 3.0) * (1.0 + j as f64))
+            Complex::new(
+                (k * 3 + j) as f64 - 5.0,
+                (k as f64 - 3.0) * (1.0 + j as f64),
+            )
         });
         for k in 0..count {
             // A constant force lifts by a real function.
@@ -143,7 +141,10 @@ mod tests {
                 let h = 1e-4;
                 let slope = (exact(place + h) - exact(place - h)) / (2.0 * h * period);
                 let found = speeds.rise(n, &spectrum);
-                assert!((found - slope).abs() < 1e-5 * (1.0 + slope.abs()), "{found}");
+                assert!(
+                    (found - slope).abs() < 1e-5 * (1.0 + slope.abs()),
+                    "{found}"
+                );
             }
         }
     }

@@ -28,10 +28,7 @@ fn held(pantograph: &Pantograph, omega: f64) -> Option<(Complex<f64>, Complex<f6
     let sum = |x: &dyn Fn(usize) -> Complex<f64>| -> Complex<f64> {
         (0..n - 1).map(|i| a[(0, i + 1)] * x(i)).sum()
     };
-    Some((
-        a[(0, 0)] - sum(&|i| by_head[(i, 0)]),
-        -sum(&|i| by_load[i]),
-    ))
+    Some((a[(0, 0)] - sum(&|i| by_head[(i, 0)]), -sum(&|i| by_load[i])))
 }
 
 /// S(ω) in N/m: how much less the head presses for each metre that it is held higher.
@@ -54,11 +51,13 @@ mod tests {
             name: "test".into(),
             masses: masses
                 .iter()
-                .map(|&(mass_kg, stiffness_n_per_m, damping_ns_per_m)| LumpedMass {
-                    mass_kg,
-                    stiffness_n_per_m,
-                    damping_ns_per_m,
-                })
+                .map(
+                    |&(mass_kg, stiffness_n_per_m, damping_ns_per_m)| LumpedMass {
+                        mass_kg,
+                        stiffness_n_per_m,
+                        damping_ns_per_m,
+                    },
+                )
                 .collect(),
             uplift: Uplift {
                 static_n: 0.0,
@@ -78,11 +77,7 @@ mod tests {
     /// Against the whole chain with the head free: S = 1/[A⁻¹]₁₁ and F_b = S [A⁻¹ b]₁.
     #[test]
     fn a_chain_agrees_with_its_inverse() {
-        let p = chain(&[
-            (6.6, 7000.0, 0.0),
-            (5.8, 14_100.0, 0.0),
-            (5.8, 80.0, 70.0),
-        ]);
+        let p = chain(&[(6.6, 7000.0, 0.0), (5.8, 14_100.0, 0.0), (5.8, 80.0, 70.0)]);
         let m = p.matrices();
         for omega in [0.0, 3.0, 40.0, 157.0] {
             let a = DMatrix::from_fn(3, 3, |i, j| {

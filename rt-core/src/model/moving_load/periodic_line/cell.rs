@@ -250,8 +250,7 @@ mod tests {
     /// Against the dense matrix of one span with its corners, solved with pivoting.
     #[test]
     fn the_banded_solution_is_the_dense_one() {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/lines/stitched-sw.ron");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/lines/stitched-sw.ron");
         let line: Line = crate::file::load(&path).unwrap();
         let linear = LinearLine::build(&line, 4.0).unwrap();
         let cell = Cell::of(&linear, 10).unwrap();
