@@ -326,6 +326,12 @@ impl Workspace {
         id
     }
 
+    /// One panel in all the room.
+    #[cfg(test)]
+    pub fn show_only(&mut self, kind: PanelKind) {
+        self.tree = Tree::new_tabs(tree_id(), vec![Pane::new(kind)]);
+    }
+
     /// Which kinds are open.
     #[cfg(test)]
     pub fn is_open(&self, kind: PanelKind) -> bool {

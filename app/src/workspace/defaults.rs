@@ -25,16 +25,16 @@ fn split(tiles: &mut Tiles<Pane>, dir: LinearDir, parts: &[(TileId, f32)]) -> Ti
 pub fn tree(bench: &str) -> Tree<Pane> {
     use PanelKind as K;
     let mut tiles = Tiles::default();
-    let is_line = bench == "pantograph-lqg";
-    let controls: &[K] = if is_line {
-        &[K::Tuning, K::StabilityMap, K::Channels]
-    } else {
-        &[K::Parameters, K::Channels]
-    };
-    let analysis: &[K] = if is_line {
-        &[K::Plots, K::Line, K::Spectra, K::Bode]
-    } else {
-        &[K::Plots, K::Spectra, K::Transfer]
+    let (controls, analysis): (&[K], &[K]) = match bench {
+        "pantograph-lqg" => (
+            &[K::Tuning, K::StabilityMap, K::Channels],
+            &[K::Plots, K::Line, K::Spectra, K::Bode],
+        ),
+        "pantograph-steady" => (&[K::Tuning, K::Channels], &[K::Plots, K::Spectra]),
+        _ => (
+            &[K::Parameters, K::Channels],
+            &[K::Plots, K::Spectra, K::Transfer],
+        ),
     };
     let left = tabs(&mut tiles, controls);
     let plots = tabs(&mut tiles, analysis);

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::workspace::PanelKind;
+use rt_core::bench;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use std::path::Path;
@@ -283,4 +284,160 @@ fn a_session_that_cannot_be_started_says_why() {
     };
     assert!(problem.contains("/nowhere"), "{problem}");
     std::fs::remove_dir_all(&directory).unwrap();
+}
+
+#[test]
+fn q_is_changed_after_its_prediction_and_an_unstable_k_i_needs_insisting() {
+    use crate::tuner::TuningAsk;
+    let mut bench = Bench::open("tune", UNDER_A_STRING);
+    bench.run();
+    let applied = |w: &mut Workstation, id: &str| match &w.slot {
+        Slot::Active(a) => {
+            let at = rt_core::param::find(a.run.bench.params, id).unwrap();
+            a.run.live().unwrap().applied[at]
+        }
+        _ => f64::NAN,
+    };
+    let propose = |bench: &mut Bench, id: &str, value: f64| {
+        let specs = bench::specs().iter().find(|s| s.id == "pantograph-lqg");
+        let at = rt_core::param::find(specs.unwrap().params, id).unwrap();
+        let ask = crate::view::Ask::Tune(TuningAsk::Propose(vec![(at, value)]));
+        bench.window().serve(ask);
+    };
+    let can_apply = |w: &mut Workstation| match &w.slot {
+        Slot::Active(a) => a.tuning.as_ref().unwrap().can_apply(),
+        _ => false,
+    };
+    propose(&mut bench, "q", 20.0);
+    bench.wait("judged", can_apply);
+    assert_eq!(applied(bench.window(), "q"), 5.0);
+    bench.press("Apply");
+    bench.wait("applied", |w| applied(w, "q") == 20.0);
+    // Undo from the keyboard, whatever panel is in front.
+    bench
+        .harness
+        .key_press_modifiers(egui::Modifiers::COMMAND, egui::Key::Z);
+    bench.wait("undone", |w| applied(w, "q") == 5.0);
+    propose(&mut bench, "k_i", 300e3);
+    bench.wait("judged", |w| match &w.slot {
+        Slot::Active(a) => a.tuning.as_ref().unwrap().needs_insisting(),
+        _ => false,
+    });
+    assert!(!can_apply(bench.window()));
+    let apply = bench
+        .harness
+        .get_by_role_and_label(egui::Role::Button, "Apply");
+    assert!(apply.accesskit_node().is_disabled());
+    assert_eq!(applied(bench.window(), "k_i"), 50e3);
+}
+
+/// A window that does not draw for 5 s: loop, guard and recorder go on, and nothing is lost.
+#[test]
+fn a_blocked_window_loses_nothing() {
+    use rt_core::timing::Timing;
+    let mut bench = Bench::open("blocked", UNDER_A_STRING);
+    bench.run();
+    let cycles = |w: &Workstation| match &w.slot {
+        Slot::Active(a) => {
+            let t = &a.run.timing;
+            let done = Timing::read(&t.cycles) + Timing::read(&t.skipped);
+            (done, Timing::read(&t.record_drops) + Timing::read(&t.event_drops))
+        }
+        _ => (0, 0),
+    };
+    let before = cycles(bench.window());
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_secs(5) {
+        std::thread::park_timeout(Duration::from_millis(500));
+    }
+    let after = cycles(bench.window());
+    // 2500 ticks in 5 s; a shared machine may be late by some.
+    assert!(after.0 - before.0 > 2000, "{before:?} {after:?}");
+    assert_eq!(after.1, 0);
+    bench.press("STOP");
+    bench.wait("the recording is whole", has_whole_recording);
+    let path = bench.window().list.entries()[0].path.clone();
+    let session = rt_core::record::reader::Session::open(&path).unwrap();
+    let report = session.check().unwrap();
+    assert!(report.info.ok && report.info.drops == 0, "{report:?}");
+    assert!(report.info.seconds > 5.0, "{}", report.info.seconds);
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let mut bench = Bench::open("compare", UNDER_A_STRING);
+    for run in 1..=2 {
+        bench.run();
+        // Long enough for spectra of both.
+        bench.wait("some spans", |w| match &w.slot {
+            Slot::Active(a) => a.run.recorder_status().is_some_and(|s| s.frames > 6000),
+            _ => false,
+        });
+        bench.press("STOP");
+        bench.wait("ready again", |w| w.state() == State::Ready);
+        bench.wait("recorded", |w| {
+            let whole = |e: &rt_core::record::list::ListEntry| {
+                e.session.as_ref().is_ok_and(|s| s.info.finished)
+            };
+            w.list.entries().iter().filter(|e| whole(e)).count() == run
+        });
+    }
+    bench.show(PanelKind::Recordings);
+    let names: Vec<String> = bench.window().list.entries().iter().map(|e| {
+        let name = e.path.file_name().unwrap().to_string_lossy();
+        format!("Select {name}")
+    }).collect();
+    for name in &names {
+        bench.harness.get_by_label(name).click();
+        bench.harness.run_steps(2);
+    }
+    bench.press("Compare");
+    bench.wait("compared", |w| w.studying.is_none());
+    bench.harness.run_steps(2);
+    bench.harness.get_by_label_contains("Curves; Differences");
+}
+
+/// Every panel of every bench in both themes: drawn, filled, with every sign in the fonts. The pictures are kept
+/// where `PANTOBENCH_LOOK` says, for people to look at.
+#[test]
+fn every_panel_is_drawn_for_every_bench_in_both_themes() {
+    let sessions = [
+        ("profile", std::fs::read_to_string(root().join("sessions/profile-sine.ron")).unwrap()),
+        ("steady", std::fs::read_to_string(root().join("sessions/steady-250.ron")).unwrap()),
+        ("lqg", UNDER_A_STRING.to_owned()),
+    ];
+    let look = std::env::var_os("PANTOBENCH_LOOK").map(PathBuf::from);
+    for (name, session) in sessions {
+        let session = session.replace("\"../assets", "\"ROOT/assets");
+        let mut bench = Bench::open(&format!("look-{name}"), &session);
+        bench.run();
+        for dark in [true, false] {
+            bench.window().settings.dark = dark;
+            let ctx = bench.window().ctx.clone();
+            set_theme(&ctx, dark);
+            for kind in PanelKind::ALL {
+                bench.window().workspace.show_only(kind);
+                bench.harness.run_steps(3);
+                let Ok(picture) = bench.harness.render() else {
+                    // There is no renderer on this machine.
+                    return;
+                };
+                let bright = picture.pixels().map(|p| u64::from(p.0[1])).sum::<u64>()
+                    / u64::from(picture.width() * picture.height());
+                assert_eq!(bright < 128, dark, "{name} {kind:?}: mean brightness {bright}");
+                let below = picture.height() / 5;
+                let colors: std::collections::BTreeSet<[u8; 4]> = picture
+                    .enumerate_pixels()
+                    .filter(|(_, y, _)| *y > below)
+                    .map(|(_, _, p)| p.0)
+                    .collect();
+                assert!(colors.len() > 8, "{name} {kind:?} is empty");
+                if let Some(directory) = &look {
+                    let theme = if dark { "dark" } else { "light" };
+                    let file = format!("{name}-{kind:?}-{theme}.png");
+                    picture.save(directory.join(file)).unwrap();
+                }
+            }
+        }
+    }
 }
