@@ -83,7 +83,7 @@ impl Block {
             };
             for (level, bucket) in strip.levels.iter_mut().zip(BUCKETS) {
                 match level.last_mut() {
-                    Some(last) if at % bucket != 0 => *last = last.with(alone),
+                    Some(last) if !at.is_multiple_of(bucket) => *last = last.with(alone),
                     _ => level.push(alone),
                 }
             }
@@ -360,7 +360,7 @@ impl History {
             };
             let within = at % BLOCK;
             let fits = |bucket: &usize| within.is_multiple_of(*bucket) && at + bucket <= end;
-            let level = BUCKETS.iter().rposition(|bucket| fits(bucket));
+            let level = BUCKETS.iter().rposition(fits);
             let (step, extremes) = match level {
                 Some(l) => (
                     BUCKETS[l],

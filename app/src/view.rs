@@ -74,7 +74,7 @@ pub enum Ask {
     /// Computes the opened recording again.
     Recompute,
     /// Asks a person what is to be different when the opened recording is run again.
-    AskWhatIf,
+    OpenWhatIf,
     /// Runs the opened recording again with other values of parameters.
     WhatIf(Vec<(String, f64)>),
     /// Gives up what is being computed.

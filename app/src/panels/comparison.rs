@@ -208,7 +208,7 @@ fn curves(compared: &Compared, raw: bool, dark: bool) -> Vec<Chart> {
     vec![
         chart(
             "Curves",
-            (x.clone(), ""),
+            (x, ""),
             (Axis::around(range(&over)), title),
             over,
             legend(0),
@@ -258,7 +258,7 @@ fn spectra(compared: &Compared, dark: bool) -> Vec<Chart> {
     vec![
         chart(
             "Spectra",
-            (x.clone(), ""),
+            (x, ""),
             (
                 Axis::decades(range(&densities), 6),
                 format!("density [{}²/Hz]", unit.unit),

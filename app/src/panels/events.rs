@@ -10,18 +10,10 @@ use serde::{Deserialize, Serialize};
 /// What the panel remembers.
 #[derive(Serialize, Deserialize)]
 #[serde(default)]
+#[derive(Default)]
 pub struct EventsPanel {
     search: String,
     hidden: Vec<Weight>,
-}
-
-impl Default for EventsPanel {
-    fn default() -> Self {
-        Self {
-            search: String::new(),
-            hidden: Vec::new(),
-        }
-    }
 }
 
 /// Colour and shape of a weight.

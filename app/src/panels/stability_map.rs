@@ -215,7 +215,7 @@ impl StabilityMapPanel {
 /// Where a side begins and ends: as the bench suggests, and further if the applied value lies outside.
 fn ends(axis: &MapAxis, applied: &ParamSet) -> Ends {
     let value = axis.value(applied);
-    if !axis.is_logarithmic() || !(value > 0.0) {
+    if !axis.is_logarithmic() || value.is_nan() || value <= 0.0 {
         return (axis.low, axis.high);
     }
     let (mut low, mut high) = (axis.low, axis.high);
@@ -260,7 +260,7 @@ fn value_at(axis: &MapAxis, (low, high): Ends, share: f64) -> f64 {
 
 /// A value with few digits: what a person would type.
 fn rounded(value: f64) -> f64 {
-    if !(value > 0.0) {
+    if value.is_nan() || value <= 0.0 {
         return value;
     }
     let last = 10_f64.powf(value.log10().floor() + 1.0 - POINTED_DIGITS as f64);

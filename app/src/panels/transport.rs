@@ -48,7 +48,7 @@ pub fn show(ui: &mut Ui, head: &mut Playhead, title: &Title<'_>, data: &Data, as
                 (
                     "What if …",
                     "Run it again on the simulated rig with other parameters, and lay both over each other.",
-                    Ask::AskWhatIf,
+                    Ask::OpenWhatIf,
                 ),
                 (
                     "Compute again",

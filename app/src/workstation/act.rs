@@ -150,7 +150,7 @@ impl Workstation {
                     self.study(Study::Recompute(path));
                 }
             }
-            Ask::AskWhatIf => self.ask_what_if(),
+            Ask::OpenWhatIf => self.ask_what_if(),
             Ask::WhatIf(set) => {
                 if let Some(path) = self.opened() {
                     let alterations = Alterations {

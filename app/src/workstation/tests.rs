@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::workspace::PanelKind;
-use rt_core::bench;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
+use rt_core::bench;
 use std::path::Path;
 
 /// How long a bench may take for anything that a test waits for.
@@ -341,7 +341,10 @@ fn a_blocked_window_loses_nothing() {
         Slot::Active(a) => {
             let t = &a.run.timing;
             let done = Timing::read(&t.cycles) + Timing::read(&t.skipped);
-            (done, Timing::read(&t.record_drops) + Timing::read(&t.event_drops))
+            (
+                done,
+                Timing::read(&t.record_drops) + Timing::read(&t.event_drops),
+            )
         }
         _ => (0, 0),
     };
@@ -383,10 +386,16 @@ fn two_runs_are_compared() {
         });
     }
     bench.show(PanelKind::Recordings);
-    let names: Vec<String> = bench.window().list.entries().iter().map(|e| {
-        let name = e.path.file_name().unwrap().to_string_lossy();
-        format!("Select {name}")
-    }).collect();
+    let names: Vec<String> = bench
+        .window()
+        .list
+        .entries()
+        .iter()
+        .map(|e| {
+            let name = e.path.file_name().unwrap().to_string_lossy();
+            format!("Select {name}")
+        })
+        .collect();
     for name in &names {
         bench.harness.get_by_label(name).click();
         bench.harness.run_steps(2);
@@ -402,8 +411,14 @@ fn two_runs_are_compared() {
 #[test]
 fn every_panel_is_drawn_for_every_bench_in_both_themes() {
     let sessions = [
-        ("profile", std::fs::read_to_string(root().join("sessions/profile-sine.ron")).unwrap()),
-        ("steady", std::fs::read_to_string(root().join("sessions/steady-250.ron")).unwrap()),
+        (
+            "profile",
+            std::fs::read_to_string(root().join("sessions/profile-sine.ron")).unwrap(),
+        ),
+        (
+            "steady",
+            std::fs::read_to_string(root().join("sessions/steady-250.ron")).unwrap(),
+        ),
         ("lqg", UNDER_A_STRING.to_owned()),
     ];
     let look = std::env::var_os("PANTOBENCH_LOOK").map(PathBuf::from);
@@ -424,7 +439,11 @@ fn every_panel_is_drawn_for_every_bench_in_both_themes() {
                 };
                 let bright = picture.pixels().map(|p| u64::from(p.0[1])).sum::<u64>()
                     / u64::from(picture.width() * picture.height());
-                assert_eq!(bright < 128, dark, "{name} {kind:?}: mean brightness {bright}");
+                assert_eq!(
+                    bright < 128,
+                    dark,
+                    "{name} {kind:?}: mean brightness {bright}"
+                );
                 let below = picture.height() / 5;
                 let colors: std::collections::BTreeSet<[u8; 4]> = picture
                     .enumerate_pixels()

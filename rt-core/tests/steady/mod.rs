@@ -196,7 +196,7 @@ impl<'a> Case<'a> {
         let mut errors = Vec::new();
         for span in 0..self.spans {
             let mut square = 0.0;
-            for n in 0..steps {
+            for (n, wanted) in expected.iter().enumerate().take(steps) {
                 let mut now = sent.pop_front().unwrap();
                 if self.acceleration == Acceleration::OfSamples {
                     now[1] = (now[0] - last[0]) / PERIOD_S;
@@ -217,7 +217,7 @@ impl<'a> Case<'a> {
                 if self.pantograph.masses.len() == 1 {
                     force += uplift;
                 }
-                square += (force - expected[n]).powi(2);
+                square += (force - wanted).powi(2);
                 iteration.take(n, force, self.alpha);
                 sent.push_back(motion(&iteration, n));
             }

@@ -162,11 +162,11 @@ fn an_unstable_proposal_needs_insisting() {
 fn presets_are_saved_proposed_and_deleted() {
     let mut harness = harness("panel-presets", (300.0, 1300.0));
     harness
-        .get_by(|node| node.placeholder() == Some("name of a preset".into()))
+        .get_by(|node| node.placeholder() == Some("name of a preset"))
         .focus();
     harness.run_steps(2);
     harness
-        .get_by(|node| node.placeholder() == Some("name of a preset".into()))
+        .get_by(|node| node.placeholder() == Some("name of a preset"))
         .type_text("soft");
     harness.run_steps(3);
     click(&mut harness, Role::Button, "Save");

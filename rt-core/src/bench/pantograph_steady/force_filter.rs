@@ -23,7 +23,7 @@ pub struct ForceFilter {
 impl ForceFilter {
     /// A mean over an odd number of samples; 1 is no filter.
     pub fn new(samples: usize) -> Result<Self, FieldError> {
-        if samples % 2 == 0 || samples > MOST {
+        if samples.is_multiple_of(2) || samples > MOST {
             return Err(FieldError::new(
                 "filter_samples",
                 format!("is {samples}; expected an odd number from 1 to {MOST}"),

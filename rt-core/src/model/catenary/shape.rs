@@ -255,9 +255,10 @@ impl ShapeSampler {
     fn watch_supports(&mut self, wire: &dyn MeshedWire, contact_m: f64) {
         let supports = &self.plan.supports;
         let after = supports.partition_point(|at| self.plan.places_m[*at] <= contact_m);
-        for i in after.saturating_sub(1)..(after + 1).min(supports.len()) {
-            let rise = self.rows.rise(wire.displacement(), supports[i]) as f32;
-            self.highest_m[i] = self.highest_m[i].max(rise);
+        let near = after.saturating_sub(1)..(after + 1).min(supports.len());
+        for (support, highest) in supports[near.clone()].iter().zip(&mut self.highest_m[near]) {
+            let rise = self.rows.rise(wire.displacement(), *support) as f32;
+            *highest = highest.max(rise);
         }
     }
 }
