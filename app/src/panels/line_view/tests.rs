@@ -288,29 +288,31 @@ fn look() {
     let Some(folder) = std::env::var_os("PANTOBENCH_LOOK") else {
         return;
     };
-    for theme in [Theme::Dark, Theme::Light] {
-        for size in [[420.0, 500.0], [1400.0, 800.0]] {
-            for kind in ["train", "whole", "replay", "hover"] {
-                let mut shown = Shown::new(real_run("Full", 11.0));
-                if kind == "whole" {
-                    shown.panel.stretch = Stretch::Whole;
-                }
-                if kind == "replay" {
-                    let scene = shown.data.wire.take().unwrap().scene;
-                    shown.data.wire = Some(LineData::at_rest(scene));
-                    shown.is_replay = true;
-                }
-                let mut harness = shown.harness(size, theme);
+    let mut harness = Shown::new(real_run("Full", 11.0)).harness([420.0, 500.0], Theme::Dark);
+    for kind in ["train", "whole", "hover", "replay"] {
+        let shown = harness.state_mut();
+        shown.panel.stretch = match kind {
+            "whole" => Stretch::Whole,
+            _ => Stretch::Train,
+        };
+        if kind == "replay" {
+            let scene = shown.data.wire.take().unwrap().scene;
+            shown.data.wire = Some(LineData::at_rest(scene));
+            shown.is_replay = true;
+        }
+        for theme in [Theme::Dark, Theme::Light] {
+            for size in [[420.0, 500.0], [1400.0, 800.0]] {
+                harness.ctx.set_theme(theme);
+                harness.set_size(Vec2::from(size));
                 if kind == "hover" {
                     harness.hover_at(pos2(0.45 * size[0], 0.8 * size[1]));
-                    harness.run_steps(3);
+                } else {
+                    harness.remove_cursor();
                 }
+                harness.run_steps(4);
                 let name = format!("line-{kind}-{theme:?}-{}.png", size[0]);
-                harness
-                    .render()
-                    .unwrap()
-                    .save(Path::new(&folder).join(name))
-                    .unwrap();
+                let picture = harness.render().unwrap();
+                picture.save(Path::new(&folder).join(name)).unwrap();
             }
         }
     }
