@@ -2,6 +2,7 @@
 //! the contact force over the spans below.
 
 mod draw;
+mod explain;
 mod force;
 mod motion;
 mod pass;
@@ -11,12 +12,9 @@ mod tests;
 
 use crate::data::LineMarks;
 use crate::theme;
-use crate::units::fixed_width;
 use crate::view::{Ask, View};
 use draw::{BELOW, Drawing, Look};
-use eframe::egui::{
-    self, ComboBox, Grid, Rect, RichText, Sense, Stroke, TextStyle, Ui, pos2, vec2,
-};
+use eframe::egui::{self, ComboBox, Rect, RichText, Sense, Stroke, TextStyle, Ui, pos2, vec2};
 use force::ForceChart;
 use motion::{Motion, Source};
 use pass::Pass;
@@ -178,6 +176,7 @@ impl LineViewPanel {
         let look = Look {
             dark: ui.visuals().dark_mode,
             text: ui.visuals().text_color(),
+            paper: ui.visuals().extreme_bg_color,
             font: TextStyle::Small.resolve(ui.style()),
             mono: egui::FontId::monospace(14.0),
         };
@@ -200,9 +199,8 @@ impl LineViewPanel {
             pos2(inner.left(), rows.bottom() + 10.0),
             inner.max - vec2(0.0, ROW + 2.0),
         );
-        let background = ui.visuals().extreme_bg_color;
         for rect in [line_rect, force_rect] {
-            painter.rect_filled(rect, 2.0, background);
+            painter.rect_filled(rect, 2.0, look.paper);
         }
         let movement = self.movement.map(f64::from);
         let picture = Picture::fit(line_rect, BELOW, range, scene, movement);
@@ -228,7 +226,7 @@ impl LineViewPanel {
         let words = Rect::from_min_size(words, vec2(all.width(), words_height));
         self.say(ui, words, &picture, motion, view);
         response.widget_info(|| {
-            let text = summary(&picture, motion);
+            let text = explain::summary(&picture, motion);
             egui::WidgetInfo::labeled(egui::Role::Label, true, text)
         });
         let pointer = response
@@ -245,7 +243,8 @@ impl LineViewPanel {
             {
                 asks.push(Ask::ShowTime(bin.t_s));
             }
-            response.on_hover_ui_at_pointer(|ui| self.explain(ui, place, scene, motion));
+            response
+                .on_hover_ui_at_pointer(|ui| explain::place(ui, place, scene, motion, &self.pass));
         }
     }
 
@@ -300,92 +299,6 @@ impl LineViewPanel {
         )
         .on_hover_text(more);
     }
-
-    /// What is known of a place and its span.
-    fn explain(&self, ui: &mut Ui, place: f64, scene: &LineScene, motion: &Motion) {
-        let mono = |text: String| RichText::new(text).monospace();
-        match scene.span_at(place) {
-            Some(span) => {
-                let (from, to) = (scene.supports_m[span], scene.supports_m[span + 1]);
-                ui.label(
-                    RichText::new(format!("Span {}, {from:.0} to {to:.0} m", span + 1)).strong(),
-                );
-                let forces = self.pass.span(span).copied().unwrap_or_default();
-                let columns = [
-                    ("20 Hz", forces.filtered.statistics()),
-                    ("raw", forces.raw.statistics()),
-                ];
-                Grid::new("span").num_columns(3).show(ui, |ui| {
-                    ui.label("force in N");
-                    columns.iter().for_each(|(name, _)| drop(ui.label(*name)));
-                    ui.end_row();
-                    type Get = fn(&rt_core::signal::statistics::ForceStatistics) -> f64;
-                    let rows: [(&str, Get); 4] = [
-                        ("mean", |s| s.mean),
-                        ("σ", |s| s.standard_deviation),
-                        ("max", |s| s.max),
-                        ("min", |s| s.min),
-                    ];
-                    for (name, get) in rows {
-                        ui.label(name);
-                        for (_, statistics) in &columns {
-                            let value = statistics.as_ref().map_or(f64::NAN, get);
-                            ui.label(mono(fixed_width(value)));
-                        }
-                        ui.end_row();
-                    }
-                    for (name, index) in [
-                        ("uplift at its beginning, mm", span),
-                        ("at its end, mm", span + 1),
-                    ] {
-                        let uplift = motion.uplift.get(index).copied().unwrap_or_default();
-                        ui.label(name);
-                        for value in [uplift.now_m, uplift.highest_m] {
-                            ui.label(mono(fixed_width(value.map_or(f64::NAN, |m| 1e3 * m))));
-                        }
-                        ui.label(RichText::new("now, max").small());
-                        ui.end_row();
-                    }
-                });
-            }
-            None => {
-                ui.label("outside of the line");
-            }
-        }
-        let rise = motion.rise_at(place);
-        let rise = rise.map_or(String::new(), |r| {
-            format!(", wire {:.1} mm above rest", 1e3 * r)
-        });
-        ui.label(format!("At {place:.1} m{rise}"));
-        if let Some(bin) = self.pass.bin_at(place) {
-            ui.label(format!(
-                "Passed at {:.2} s with {:.0} to {:.0} N (extremes of half a metre). Click to go there.",
-                bin.t_s, bin.raw.min, bin.raw.max
-            ));
-        }
-    }
-}
-
-/// The picture in one sentence, for screen readers.
-fn summary(picture: &Picture, motion: &Motion) -> String {
-    let (from, to) = (picture.from_m, picture.to_m);
-    let contact = match (motion.contact_m, motion.force) {
-        (Some(x), Some(force)) => format!("contact at {x:.0} m with {force:.0} N"),
-        (Some(x), None) => format!("contact at {x:.0} m"),
-        _ => "no contact".into(),
-    };
-    let slack = motion
-        .slack_count
-        .map_or(String::new(), |n| format!(", {n} slack droppers"));
-    let highest = motion
-        .uplift
-        .iter()
-        .filter_map(|u| u.highest_m)
-        .fold(0.0, f64::max);
-    format!(
-        "Line from {from:.0} to {to:.0} m, {contact}{slack}, highest uplift at a support {:.1} mm",
-        1e3 * highest
-    )
 }
 
 /// A line of which only the places of the supports are known, or not even these.

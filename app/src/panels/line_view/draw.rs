@@ -12,7 +12,10 @@ use rt_core::model::catenary::scene::{ScenePoint, interpolated};
 /// Points under the wire that are kept for the force's arrow.
 pub const BELOW: f32 = 64.0;
 /// Length of the force's arrow, in points a newton, and its longest.
-const ARROW: (f32, f32) = (0.16, 46.0);
+const ARROW: (f32, f32) = (0.2, 40.0);
+
+/// Half the width of a number of the uplift.
+const HALF_NUMBER: f32 = 19.0;
 
 /// Colours and fonts of one frame.
 pub struct Look {
@@ -20,6 +23,8 @@ pub struct Look {
     pub dark: bool,
     /// Colour of text.
     pub text: Color32,
+    /// Colour behind picture and chart.
+    pub paper: Color32,
     /// Words.
     pub font: FontId,
     /// Numbers, which do not change their width.
@@ -85,6 +90,9 @@ impl Drawing<'_> {
     fn masts(&self, painter: &Painter) {
         let color = theme::structure(self.look.dark);
         let bottom = self.picture.rect.bottom();
+        // Thinner where they stand close.
+        let width = if self.picture.per_m() < 1.5 { 2.0 } else { 3.0 };
+        let stroke = Stroke::new(width, color);
         for &x in self
             .scene
             .supports_m
@@ -95,11 +103,8 @@ impl Drawing<'_> {
             let head = if head.is_finite() { head } else { 0.0 };
             let top = self.picture.at(x, head, 0.0) - vec2(0.0, 8.0);
             let foot = pos2(top.x, bottom);
-            painter.line_segment([top, foot], Stroke::new(3.0, color));
-            painter.line_segment(
-                [foot - vec2(7.0, 1.0), foot + vec2(7.0, -1.0)],
-                Stroke::new(3.0, color),
-            );
+            painter.line_segment([top, foot], stroke);
+            painter.line_segment([foot - vec2(7.0, 1.0), foot + vec2(7.0, -1.0)], stroke);
         }
     }
 
@@ -214,7 +219,8 @@ impl Drawing<'_> {
                 diamond(
                     painter,
                     ends[0].lerp(ends[1], 0.5),
-                    7.0,
+                    6.5,
+                    self.look.paper,
                     Stroke::new(2.0, warning),
                 );
             } else {
@@ -269,22 +275,15 @@ impl Drawing<'_> {
         painter.line_segment([tail, tip + vec2(0.0, 5.0)], Stroke::new(3.0, color));
         let wings = vec![tip, tip + vec2(-5.0, 8.0), tip + vec2(5.0, 8.0)];
         painter.add(Shape::convex_polygon(wings, color, Stroke::NONE));
-        let text = format!("{force:>4.0} N");
-        let room = self.picture.rect.right() - tip.x > 76.0;
-        let (shift, align) = if room {
-            (14.0, Align2::LEFT_BOTTOM)
-        } else {
-            (-14.0, Align2::RIGHT_BOTTOM)
-        };
-        let place = pos2(tip.x + shift, self.picture.rect.bottom() - 6.0);
+        let text = format!("{force:>3.0} N");
         let galley = painter.layout_no_wrap(text, self.look.mono.clone(), self.look.text);
-        let back = align.anchor_size(place, galley.size());
-        painter.rect_filled(
-            back.expand(3.0),
-            3.0,
-            painter.ctx().global_style().visuals.extreme_bg_color,
-        );
-        painter.galley(back.min, galley, self.look.text);
+        let half = 0.5 * galley.size().x + 4.0;
+        let (left, right) = (self.picture.rect.left(), self.picture.rect.right());
+        let x = tip.x.clamp(left + half, (right - half).max(left + half));
+        let place = pos2(x, self.picture.rect.bottom() - 5.0);
+        let plate = Align2::CENTER_BOTTOM.anchor_size(place, galley.size());
+        painter.rect_filled(plate.expand(2.0), 3.0, self.look.paper);
+        painter.galley(plate.min, galley, self.look.text);
     }
 
     /// In the gutter: how long a movement is drawn.
@@ -344,17 +343,18 @@ impl Drawing<'_> {
             let x = self
                 .picture
                 .x(self.scene.supports_m[i])
-                .clamp(rows.left() + 18.0, rows.right() - 18.0);
+                .clamp(rows.left() + HALF_NUMBER, rows.right() - HALF_NUMBER);
             let values = [
                 (uplift.now_m, self.look.text),
                 (uplift.highest_m, theme::contact_wire(self.look.dark)),
             ];
             for (row, (value, color)) in values.into_iter().enumerate() {
-                let text = value.map_or("–".to_owned(), |m| format!("{:>5.1}", 1e3 * m));
-                let at = pos2(x, rows.top() + height * (row as f32 + 0.5));
+                let text = value.map_or("–  ".to_owned(), |m| format!("{:.1}", 1e3 * m));
+                // Points stand under each other and under the mast, however long a number is.
+                let at = pos2(x + HALF_NUMBER, rows.top() + height * (row as f32 + 0.5));
                 self.painter.text(
                     at,
-                    Align2::CENTER_CENTER,
+                    Align2::RIGHT_CENTER,
                     text,
                     self.look.mono.clone(),
                     color,
@@ -364,19 +364,15 @@ impl Drawing<'_> {
     }
 }
 
-fn diamond(painter: &Painter, center: Pos2, radius: f32, stroke: Stroke) {
+fn diamond(painter: &Painter, center: Pos2, radius: f32, fill: Color32, stroke: Stroke) {
     let corners = [
         vec2(0.0, -radius),
         vec2(radius, 0.0),
         vec2(0.0, radius),
         vec2(-radius, 0.0),
     ];
-    let fill = painter.ctx().global_style().visuals.extreme_bg_color;
-    painter.add(Shape::convex_polygon(
-        corners.map(|c| center + c).to_vec(),
-        fill,
-        stroke,
-    ));
+    let corners = corners.map(|c| center + c).to_vec();
+    painter.add(Shape::convex_polygon(corners, fill, stroke));
 }
 
 /// Straight between knots, level outside; 0 without any.

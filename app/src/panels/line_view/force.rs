@@ -2,7 +2,7 @@
 
 use super::draw::Look;
 use super::pass::Pass;
-use super::picture::round_down;
+use crate::chart::axis::nice_step;
 use crate::theme;
 use eframe::egui::{Align2, Painter, Pos2, Rect, Shape, Stroke, pos2};
 use rt_core::channel::Role;
@@ -30,7 +30,7 @@ pub struct ForceChart<'a> {
 pub fn axis(pass: &Pass) -> (f64, f64, f64) {
     let (low, high) = pass.force_range().unwrap_or((0.0, 0.0));
     let (low, high) = (low.min(0.0), high.max(LEAST_TOP_N));
-    let step = round_down((high - low) / 2.5);
+    let step = nice_step((high - low) / 5.0);
     (
         (low / step).floor() * step,
         (high / step).ceil() * step,
@@ -88,7 +88,7 @@ impl ForceChart<'_> {
                 .vline(self.x(x), self.rect.y_range(), structure);
         }
         let (from, to) = self.range_m;
-        let every = round_down((to - from) / (f64::from(self.rect.width()) / 140.0)).max(1.0);
+        let every = nice_step((to - from) / (f64::from(self.rect.width()) / 90.0));
         let first = (from / every).ceil() as i64;
         let last = (to / every).floor() as i64;
         for place in (first..=last).map(|i| i as f64 * every) {
@@ -129,7 +129,10 @@ impl ForceChart<'_> {
             raw,
             Stroke::new(1.0, color.gamma_multiply(0.45)),
         ));
-        painter.add(Shape::line(filtered, Stroke::new(2.5, color)));
+        // Thinner where lines lie close, so that the raw force remains to be seen.
+        let per_m = f64::from(self.rect.width()) / (self.range_m.1 - self.range_m.0);
+        let bold = if per_m < 2.0 { 1.5 } else { 2.5 };
+        painter.add(Shape::line(filtered, Stroke::new(bold, color)));
     }
 
     /// Mean and σ of each span that has room for them.
@@ -144,7 +147,10 @@ impl ForceChart<'_> {
             };
             let text = format!("{:.0} ± {:.0} N", s.mean, s.standard_deviation);
             let at = pos2(0.5 * (left + right), self.rect.top() + 3.0);
-            painter.text(at, Align2::CENTER_TOP, text, self.look.font.clone(), weak);
+            let galley = painter.layout_no_wrap(text, self.look.font.clone(), weak);
+            let plate = Align2::CENTER_TOP.anchor_size(at, galley.size());
+            painter.rect_filled(plate.expand(2.0), 2.0, self.look.paper);
+            painter.galley(plate.min, galley, weak);
         }
     }
 }

@@ -1,22 +1,29 @@
 //! How places and heights of a line come to places of the picture, and by how much each is exaggerated.
 
+use crate::chart::axis::nice_step;
 use eframe::egui::{Pos2, Rect, pos2};
 use rt_core::model::catenary::LineScene;
 
 /// Rise of a contact wire that a picture has room for if it chooses the factor itself, in m.
 const USUAL_RISE_M: f64 = 0.12;
-/// Part of the height that this rise takes.
+/// Part of the height that is kept for this rise at least.
 const PART_OF_RISE: f64 = 0.36;
 /// Heights are not exaggerated more than this.
 const MOST_HEIGHTS: f64 = 200.0;
 
-/// The largest of 1, 2, 5, 10 … that is not above a value; at least 1.
+/// Least length of the bar that shows a movement, in points.
+const LEAST_BAR: f64 = 24.0;
+
+/// Round numbers between 1 and 10, the largest first.
+const ROUND: [f64; 8] = [8.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0];
+
+/// The largest round number that is not above a value; at least 1.
 pub fn round_down(value: f64) -> f64 {
     if value.is_nan() || value < 1.0 {
         return 1.0;
     }
     let power = 10f64.powf(value.log10().floor());
-    let steps = [5.0, 2.0, 1.0].into_iter().map(|step| step * power);
+    let steps = ROUND.into_iter().map(|step| step * power);
     steps
         .into_iter()
         .find(|s| *s <= value * (1.0 + 1e-12))
@@ -43,7 +50,7 @@ pub struct Picture {
 
 impl Picture {
     /// Fits a scene into a rectangle of which `below` points under the wire are for other things. A movement
-    /// of `None` is chosen so that a usual rise takes a good third of the height.
+    /// of `None` is chosen so that a usual rise has just room above the wires.
     pub fn fit(
         rect: Rect,
         below: f32,
@@ -56,9 +63,10 @@ impl Picture {
         let low = all().fold(0.0, f64::min);
         let high = all().fold(0.0, f64::max);
         let room = f64::from((rect.height() - below).max(1.0));
-        let for_rise = round_down(PART_OF_RISE * room / (per_m * USUAL_RISE_M));
-        let left = room - per_m * for_rise * USUAL_RISE_M;
-        let heights = round_down(left / (per_m * (high - low).max(1e-3))).min(MOST_HEIGHTS);
+        let for_heights = (1.0 - PART_OF_RISE) * room;
+        let heights = round_down(for_heights / (per_m * (high - low).max(1e-3))).min(MOST_HEIGHTS);
+        let left = room - per_m * heights * (high - low);
+        let for_rise = round_down(left / (per_m * USUAL_RISE_M));
         Self {
             rect,
             from_m,
@@ -99,7 +107,7 @@ impl Picture {
     /// A movement whose size can be compared by eye, and its length in the picture.
     pub fn scale_bar(&self) -> (f64, f32) {
         let per_mm = 1e-3 * self.per_m() * self.movement;
-        let mm = round_down(60.0 / per_mm);
+        let mm = nice_step(LEAST_BAR / per_mm);
         (mm, (mm * per_mm) as f32)
     }
 }
@@ -122,16 +130,16 @@ mod tests {
     fn factors_are_round() {
         for (value, expected) in [
             (1.0, 1.0),
-            (1.99, 1.0),
+            (1.49, 1.0),
             (2.0, 2.0),
-            (49.9, 20.0),
+            (49.9, 40.0),
             (50.0, 50.0),
         ] {
             assert_eq!(round_down(value), expected);
         }
         assert_eq!(
             (round_down(0.3), round_down(f64::NAN), round_down(999.0)),
-            (1.0, 1.0, 500.0)
+            (1.0, 1.0, 800.0)
         );
     }
 
@@ -156,7 +164,7 @@ mod tests {
                 );
                 assert!((picture.place(picture.x(456.7)) - 456.7).abs() < 1e-3);
                 let (mm, length) = picture.scale_bar();
-                assert!(mm >= 1.0 && length <= 60.5, "{mm} mm in {length}");
+                assert!((23.9..60.5).contains(&length), "{mm} mm in {length}");
             }
         }
         let rect = Rect::from_min_size(pos2(0.0, 0.0), [500.0, 300.0].into());

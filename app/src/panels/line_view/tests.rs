@@ -14,12 +14,12 @@ use rt_core::link::Command;
 use std::path::Path;
 
 /// Seconds of a real session on an exact clock, with the shapes that its bench gave.
-fn real_run(wire: &str, seconds: f64) -> Data {
+fn real_run(wire: &str, uplift_n: f64, seconds: f64) -> Data {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sessions/inline.ron");
     let text = format!(
         r#"Session(title: "t", bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: {wire},
             speed_kmh: 250.0, approach_s: 1.0, specimen: "../assets/pantographs/dsa-380.ron"),
-            rig: "../assets/rigs/simulated-dsa-380.ron", uplift_n: 130.625)"#
+            rig: "../assets/rigs/simulated-dsa-380.ron", uplift_n: {uplift_n})"#
     );
     let session: Session = rt_core::file::parse(&text, &path).unwrap();
     let prepared = runtime::prepare_exact(&LoadedSession { session, path }).unwrap();
@@ -58,6 +58,14 @@ fn real_run(wire: &str, seconds: f64) -> Data {
         data.wire.as_mut().unwrap().poll();
     }
     data
+}
+
+/// When most droppers were slack, in s.
+fn slackest(data: &Data) -> f64 {
+    let slack = data.find("slack_droppers").unwrap();
+    let samples = data.history.samples(slack, 0.0, f64::INFINITY);
+    let known = samples.filter(|(_, count)| count.is_finite());
+    known.max_by(|a, b| a.1.total_cmp(&b.1)).unwrap().0 + 0.02
 }
 
 /// Everything that the panel needs between frames.
@@ -104,7 +112,7 @@ impl Shown {
 
 /// Full order, which needs no preparation.
 fn harness(size: [f32; 2]) -> Harness<'static, Shown> {
-    Shown::new(real_run("Full", 8.0)).harness(size, Theme::Dark)
+    Shown::new(real_run("Full", 130.625, 8.0)).harness(size, Theme::Dark)
 }
 
 #[test]
@@ -141,7 +149,7 @@ fn a_place_under_the_pointer_is_explained_and_a_click_goes_to_its_time() {
         rect.left() + 0.3 * rect.width(),
         rect.top() + 0.8 * rect.height(),
     ));
-    harness.run_steps(3);
+    harness.run_steps(6);
     harness.get_by_label_contains("Span ");
     harness.get_by_label("σ");
     harness.get_by_label_contains("Passed at");
@@ -177,7 +185,7 @@ fn a_place_under_the_pointer_is_explained_and_a_click_goes_to_its_time() {
 /// Against the wire model's own numbers in the channels.
 #[test]
 fn the_shape_rises_at_the_contact_as_the_channel_says() {
-    let shown = Shown::new(real_run("Full", 8.0));
+    let shown = Shown::new(real_run("Full", 130.625, 8.0));
     let view = View {
         data: &shown.data,
         now_s: shown.now_s,
@@ -222,8 +230,39 @@ fn the_shape_rises_at_the_contact_as_the_channel_says() {
 }
 
 #[test]
+fn slack_droppers_are_marked_where_they_are() {
+    let mut shown = Shown::new(real_run("Full, controller: Predictive", 230.0, 7.0));
+    shown.now_s = slackest(&shown.data);
+    let view = View {
+        data: &shown.data,
+        now_s: shown.now_s,
+        is_following: false,
+        is_replay: false,
+    };
+    let scene = &shown.data.wire.as_ref().unwrap().scene;
+    let motion = Motion::of(&view, scene, &Pass::default());
+    let count = motion.slack.iter().filter(|s| **s).count();
+    assert!(count > 0 && motion.slack_count == Some(count));
+    for (d, ((bottom, top), slack)) in scene
+        .droppers
+        .iter()
+        .zip(motion.droppers.iter().zip(&motion.slack))
+    {
+        let near = (d.x_m - motion.contact_m.unwrap()).abs() < 80.0;
+        // A slack dropper's ends came closer to each other than its elastic stretch at rest; a taut one's did not.
+        assert!(
+            !(near && *slack) || top - bottom < 0.0,
+            "{d:?}: {bottom} {top}"
+        );
+    }
+    let harness = shown.harness([900.0, 600.0], Theme::Dark);
+    harness.get_by_label_contains("slack dropper");
+    harness.get_by_label_contains("◇");
+}
+
+#[test]
 fn recordings_and_wires_without_mesh_say_what_is_missing() {
-    let mut data = real_run("Full", 8.0);
+    let mut data = real_run("Full", 130.625, 8.0);
     let scene = data.wire.take().unwrap().scene;
     data.wire = Some(LineData::at_rest(scene));
     let mut shown = Shown::new(data);
@@ -246,7 +285,8 @@ fn recordings_and_wires_without_mesh_say_what_is_missing() {
         motion.uplift.iter().filter_map(|u| u.highest_m).count()
     };
     assert!(passed >= 4, "supports that were passed: {passed}");
-    let string = Shown::new(real_run("String(())", 6.0)).harness([420.0, 500.0], Theme::Dark);
+    let string =
+        Shown::new(real_run("String()", 130.625, 6.0)).harness([420.0, 500.0], Theme::Dark);
     string.get_by_label_contains("movement at the contact only");
 }
 
@@ -288,29 +328,36 @@ fn look() {
     let Some(folder) = std::env::var_os("PANTOBENCH_LOOK") else {
         return;
     };
-    for theme in [Theme::Dark, Theme::Light] {
-        for size in [[420.0, 500.0], [1400.0, 800.0]] {
-            for kind in ["train", "whole", "replay", "hover"] {
-                let mut shown = Shown::new(real_run("Full", 11.0));
-                if kind == "whole" {
-                    shown.panel.stretch = Stretch::Whole;
-                }
-                if kind == "replay" {
-                    let scene = shown.data.wire.take().unwrap().scene;
-                    shown.data.wire = Some(LineData::at_rest(scene));
-                    shown.is_replay = true;
-                }
-                let mut harness = shown.harness(size, theme);
+    let data = real_run("Full, controller: Predictive", 230.0, 9.0);
+    let mut harness = Shown::new(data).harness([420.0, 500.0], Theme::Dark);
+    for kind in ["train", "slack", "whole", "hover", "replay"] {
+        let shown = harness.state_mut();
+        shown.now_s = match kind {
+            "slack" => slackest(&shown.data),
+            _ => shown.data.history.newest_s().unwrap(),
+        };
+        shown.panel.stretch = match kind {
+            "whole" => Stretch::Whole,
+            _ => Stretch::Train,
+        };
+        if kind == "replay" {
+            let scene = shown.data.wire.take().unwrap().scene;
+            shown.data.wire = Some(LineData::at_rest(scene));
+            shown.is_replay = true;
+        }
+        for theme in [Theme::Dark, Theme::Light] {
+            for size in [[420.0, 500.0], [1400.0, 800.0]] {
+                harness.ctx.set_theme(theme);
+                harness.set_size(Vec2::from(size));
                 if kind == "hover" {
                     harness.hover_at(pos2(0.45 * size[0], 0.8 * size[1]));
-                    harness.run_steps(3);
+                } else {
+                    harness.remove_cursor();
                 }
+                harness.run_steps(4);
                 let name = format!("line-{kind}-{theme:?}-{}.png", size[0]);
-                harness
-                    .render()
-                    .unwrap()
-                    .save(Path::new(&folder).join(name))
-                    .unwrap();
+                let picture = harness.render().unwrap();
+                picture.save(Path::new(&folder).join(name)).unwrap();
             }
         }
     }
