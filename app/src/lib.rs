@@ -19,6 +19,7 @@ mod playback;
 mod recorded;
 mod recording;
 mod recording_list;
+mod rig_reading;
 pub mod runtime;
 pub mod session;
 mod settings;

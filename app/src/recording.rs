@@ -1,8 +1,9 @@
 //! The recording of a run: what its header says, frames and events on their way to the file, its end.
 
 use crate::event_record;
+use crate::home;
 use crate::session::LoadedSession;
-use drivers::rig_file::RigFile;
+use drivers::rig_file::{RigFile, find_cells};
 use rt_core::bench::{BenchConfig, profile::Source};
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
@@ -101,6 +102,14 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
             "line.ron" => line = stem(&path),
             _ => {}
         }
+    }
+    // Those that a start uses now; what is changed afterwards is an event of the recording.
+    let found = find_cells(&loaded.rig_path(), Some(&home::calibrations_dir()));
+    for cell in found.map_err(|e| e.to_string())?.cells {
+        let id = cell
+            .calibration
+            .map_or_else(|| "none".to_owned(), |c| c.id.to_string());
+        further.insert(format!("calibration_of_{}", cell.id), id);
     }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     further.insert("arguments".into(), arguments.join(" "));

@@ -3,9 +3,12 @@
 
 use crate::home;
 use crate::session::LoadedSession;
+use drivers::cells;
 use drivers::rig_file::{self, RigSetup};
 use drivers::simulated::SimTime;
 use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer};
+use rt_core::calibration::WARN_DAYS;
+use rt_core::calibration::date::Date;
 use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
 use rt_core::guard::ActiveLimit;
@@ -105,8 +108,12 @@ fn prepare<C: Clock>(
             time,
             injections: &session.inject,
             uplift_n: session.uplift_n,
+            own_calibrations: Some(home::calibrations_dir()),
         },
     )?;
+    for warning in cells::warnings(&rig.spec().cells, Date::today(), WARN_DAYS) {
+        notice(warning);
+    }
     let frames_in =
         |seconds: u64| (seconds * NANOS_PER_SECOND / period_nanos).clamp(64, 200_000) as usize;
     let config = LoopConfig {

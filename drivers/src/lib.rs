@@ -1,4 +1,5 @@
 //! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
 
+pub mod cells;
 pub mod rig_file;
 pub mod simulated;
