@@ -1,6 +1,7 @@
 //! The workstation: sessions, the command line, the window.
 
 mod bench_run;
+mod calibration_keeper;
 pub mod cli;
 mod command;
 mod data;

@@ -27,11 +27,13 @@ pub enum PanelKind {
     Timing,
     /// Recordings.
     Recordings,
+    /// Devices, inputs and calibration.
+    Rig,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 7] = [
+    pub const ALL: [PanelKind; 8] = [
         PanelKind::Plots,
         PanelKind::Tuning,
         PanelKind::Parameters,
@@ -39,6 +41,7 @@ impl PanelKind {
         PanelKind::Events,
         PanelKind::Timing,
         PanelKind::Recordings,
+        PanelKind::Rig,
     ];
 
     /// What its tab says.
@@ -51,6 +54,7 @@ impl PanelKind {
             PanelKind::Events => "Events",
             PanelKind::Timing => "Timing",
             PanelKind::Recordings => "Recordings",
+            PanelKind::Rig => "Rig",
         }
     }
 
@@ -70,6 +74,7 @@ impl PanelKind {
             PanelKind::Recordings => {
                 "Recorded runs: open, compare, export; what is written about the next one."
             }
+            PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
         }
     }
 }
@@ -91,6 +96,8 @@ pub enum Pane {
     Timing,
     /// See [`PanelKind::Recordings`].
     Recordings,
+    /// See [`PanelKind::Rig`].
+    Rig,
 }
 
 impl Pane {
@@ -104,6 +111,7 @@ impl Pane {
             PanelKind::Events => Pane::Events(EventsPanel::default()),
             PanelKind::Timing => Pane::Timing,
             PanelKind::Recordings => Pane::Recordings,
+            PanelKind::Rig => Pane::Rig,
         }
     }
 
@@ -117,6 +125,7 @@ impl Pane {
             Pane::Events(_) => PanelKind::Events,
             Pane::Timing => PanelKind::Timing,
             Pane::Recordings => PanelKind::Recordings,
+            Pane::Rig => PanelKind::Rig,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::home;
 use crate::palette::Palette;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
+use crate::panels::rig::RigPanel;
 use crate::panels::tuning::TuningPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
@@ -59,6 +60,7 @@ struct Active {
     run: BenchRun,
     controls: Controls,
     tuning: Option<TuningPanel>,
+    rig: RigPanel,
     changes_seen: usize,
 }
 
@@ -225,7 +227,9 @@ impl Active {
             let file = format!("presets-{}.ron", run.bench.id);
             TuningPanel::new(params, Presets::load(home::config_dir().join(file)))
         });
+        let file = run.loaded.rig_path();
         Self {
+            rig: RigPanel::new(run.rig.clone(), file, home::calibrations_dir()),
             controls: Controls::new(&start),
             tuning,
             run,

@@ -8,6 +8,7 @@ use crate::guide::Situation;
 use crate::ingest::is_recording;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
+use crate::panels::rig::RigPanel;
 use crate::panels::timing::{self, TimingView};
 use crate::panels::tuning::TuningPanel;
 use crate::panels::{footer, status, trip};
@@ -70,6 +71,7 @@ impl Workstation {
                     run,
                     controls,
                     tuning,
+                    rig,
                     changes_seen,
                 } = &mut **active;
                 let recorder = run.recorder_status();
@@ -155,6 +157,7 @@ impl Workstation {
                     controls,
                     tuning: tuning.as_mut(),
                     recordings: &mut self.recordings,
+                    rig,
                     list: &self.list,
                     timing: TimingView {
                         timing: &run.timing,
@@ -356,6 +359,7 @@ struct Shower<'a> {
     controls: &'a mut Controls,
     tuning: Option<&'a mut TuningPanel>,
     recordings: &'a mut RecordingsPanel,
+    rig: &'a mut RigPanel,
     list: &'a RecordingList,
     timing: TimingView<'a>,
 }
@@ -368,6 +372,11 @@ impl ShowPane for Shower<'_> {
             Pane::Events(panel) => panel.show(ui, &self.view, self.asks),
             Pane::Timing => timing::show(ui, &self.timing),
             Pane::Recordings => self.recordings.show(ui, self.list, self.asks),
+            Pane::Rig => {
+                let operator = self.recordings.remarks.operator.as_deref();
+                let operator = operator.unwrap_or_default();
+                self.rig.show(ui, &self.view, operator, self.asks);
+            }
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
                 let asks = changes.into_iter();

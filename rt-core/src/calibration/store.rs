@@ -85,7 +85,14 @@ impl Library {
     /// used is a problem, and so is a name that stands twice.
     pub fn read(directories: &[PathBuf]) -> Self {
         let mut found = Self::default();
+        let mut seen = Vec::new();
         for directory in directories {
+            // The same place under two names holds nothing twice.
+            let place = fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
+            if seen.contains(&place) {
+                continue;
+            }
+            seen.push(place);
             let entries = match fs::read_dir(directory) {
                 Ok(entries) => entries,
                 Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
@@ -217,7 +224,8 @@ pub fn save(directory: &Path, calibration: &Calibration) -> Result<PathBuf, Save
         ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME);
     let text = options
         .to_string_pretty(calibration, pretty)
-        .map_err(|e| SaveError::Text(e.to_string()))?;
+        .map_err(|e| SaveError::Text(e.to_string()))?
+        + "\n";
     let path = directory.join(format!("{}.{ENDING}", calibration.id));
     // What could not be read back must not be kept.
     file::parse::<Calibration>(&text, &path)?;
