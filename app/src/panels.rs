@@ -4,6 +4,7 @@ pub mod calibration;
 pub mod channels;
 pub mod events;
 pub mod footer;
+pub mod mark;
 pub mod parameters;
 pub mod plots;
 pub mod recordings;

@@ -4,7 +4,7 @@
 mod form;
 mod residuals;
 
-use crate::theme;
+use crate::panels::mark::{Mark, marked};
 use crate::view::Ask;
 use eframe::egui::{self, Button, DragValue, Grid, RichText, Ui};
 use form::Form;
@@ -238,8 +238,7 @@ impl Wizard {
                 }
                 ui.end_row();
                 for (i, row) in self.rows.iter_mut().enumerate() {
-                    let sign = if row.taken.is_some() { "✔" } else { "…" };
-                    let name = format!("{:>2} {sign}", i + 1);
+                    let name = format!("{:>2}", i + 1);
                     let choice =
                         ui.selectable_label(self.current == i, RichText::new(name).monospace());
                     choice.widget_info(|| {
@@ -431,27 +430,21 @@ fn dash(width: usize) -> String {
 }
 
 fn warn(ui: &mut Ui, text: &str) {
-    let color = theme::warning(ui.visuals().dark_mode);
-    ui.label(RichText::new(format!("▲ {text}")).color(color));
+    marked(ui, Mark::Warning, text);
 }
 
 /// Mean, deviation and drift of the reading, and whether it stands still: by word, shape and colour.
 fn indicator(ui: &mut Ui, bench: &Bench<'_>) -> bool {
-    let dark = ui.visuals().dark_mode;
     let whole = bench.reading.filter(|r| r.seconds >= 0.95 * AVERAGED_S);
     let is_steady = whole.is_some_and(|r| r.is_steady());
-    let (sign, color) = match (whole, is_steady) {
-        (None, _) => (
-            "○ waiting for two seconds of readings",
-            theme::warning(dark),
-        ),
-        (Some(_), true) => ("● steady", theme::good(dark)),
-        (Some(_), false) => ("▲ moving", theme::warning(dark)),
+    let (mark, text) = match (whole, is_steady) {
+        (None, _) => (Mark::Waiting, "waiting for two seconds of readings"),
+        (Some(_), true) => (Mark::Good, "steady"),
+        (Some(_), false) => (Mark::Warning, "moving"),
     };
-    ui.label(RichText::new(sign).color(color).strong())
-        .on_hover_text(
-            "Steady: over the last two seconds the mean moves by less than half the noise.",
-        );
+    marked(ui, mark, RichText::new(text).strong()).on_hover_text(
+        "Steady: over the last two seconds the mean moves by less than half the noise.",
+    );
     let unit = bench.cell.raw.unit;
     let number = |value: fn(&Reading) -> f64| {
         let shown = bench.reading.as_ref().map(value);

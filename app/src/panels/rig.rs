@@ -2,10 +2,11 @@
 
 use crate::calibration_keeper::Keeper;
 use crate::panels::calibration::{AVERAGED_S, Bench, Decision, Wizard, title};
+use crate::panels::mark::{Mark, marked};
 use crate::theme;
 use crate::units::{fixed_width, grouped, shown};
 use crate::view::{Ask, View};
-use eframe::egui::{self, Button, Color32, Grid, RichText, ScrollArea, Ui};
+use eframe::egui::{self, Button, Grid, RichText, ScrollArea, Ui};
 use rt_core::calibration::date::Date;
 use rt_core::calibration::reading::Reading;
 use rt_core::calibration::store::Library;
@@ -172,19 +173,12 @@ impl RigPanel {
         let dark = ui.visuals().dark_mode;
         ui.heading(&self.link.spec.name);
         let states = self.link.devices.iter().map(|d| d.state());
-        let worst = states.max_by_key(|s| severity(*s));
-        let (text, color) = match worst {
-            None => (
-                "○ This rig tells nothing about its devices.".to_owned(),
-                ui.visuals().text_color(),
-            ),
-            Some(state) if severity(state) == 0 => ("● Connected".to_owned(), theme::good(dark)),
-            Some(state) => (
-                format!("{} {}", sign(state), state.name()),
-                theme::warning(dark),
-            ),
+        let (worst, text) = match states.max_by_key(|s| severity(*s)) {
+            None => (Mark::Waiting, "This rig tells nothing about its devices."),
+            Some(state) if severity(state) == 0 => (Mark::Good, "Connected"),
+            Some(state) => (mark(state), state.name()),
         };
-        ui.label(RichText::new(text).color(color).strong().size(17.0))
+        marked(ui, worst, RichText::new(text).strong().size(17.0))
             .on_hover_text("The worst of all devices.");
         if self.link.devices.is_empty() {
             return;
@@ -209,14 +203,7 @@ impl RigPanel {
                     for device in &self.link.devices {
                         let state = device.state();
                         ui.label(&device.name);
-                        let color = if severity(state) == 0 {
-                            theme::good(dark)
-                        } else {
-                            theme::warning(dark)
-                        };
-                        ui.label(
-                            RichText::new(format!("{} {}", sign(state), state.name())).color(color),
-                        );
+                        marked(ui, mark(state), state.name());
                         for (count, is_fault) in [
                             (&device.exchanges, false),
                             (&device.lost, true),
@@ -239,17 +226,8 @@ impl RigPanel {
 
     fn cells(&mut self, ui: &mut Ui, view: &View<'_>, operator: &str) {
         ui.heading("Force channels");
-        if let Some(problem) = &self.problem {
-            ui.label(
-                RichText::new(format!("▲ {problem}")).color(theme::warning(ui.visuals().dark_mode)),
-            );
-        }
-        for problem in &self.library.problems {
-            ui.label(
-                RichText::new(format!("▲ {problem}"))
-                    .color(theme::warning(ui.visuals().dark_mode))
-                    .size(13.0),
-            );
+        for problem in self.problem.iter().chain(&self.library.problems) {
+            marked(ui, Mark::Warning, problem);
         }
         if self.link.spec.cells.is_empty() {
             ui.label(
@@ -260,7 +238,7 @@ impl RigPanel {
         }
         let obstacle = obstacle(view);
         if let Some(obstacle) = &obstacle {
-            ui.label(RichText::new(obstacle).color(theme::warning(ui.visuals().dark_mode)));
+            marked(ui, Mark::Warning, obstacle);
         }
         let possible = obstacle.is_none() && !self.keeper.is_busy();
         let mut begun = None;
@@ -290,13 +268,13 @@ fn severity(state: DeviceState) -> u8 {
 }
 
 /// A shape for a device's state.
-fn sign(state: DeviceState) -> &'static str {
+fn mark(state: DeviceState) -> Mark {
     match state {
-        DeviceState::Starting => "○",
-        DeviceState::Operational => "●",
-        DeviceState::Powered => "▶",
-        DeviceState::NotAnswering => "▲",
-        DeviceState::NoPower => "■",
+        DeviceState::Starting => Mark::Waiting,
+        DeviceState::Operational => Mark::Good,
+        DeviceState::Powered => Mark::Active,
+        DeviceState::NotAnswering => Mark::Warning,
+        DeviceState::NoPower => Mark::Bad,
     }
 }
 
@@ -360,16 +338,16 @@ fn inputs(ui: &mut Ui, view: &View<'_>) {
         });
 }
 
-/// Shape, words and colour of a calibration's validity.
-fn validity(c: Option<&Calibration>, dark: bool) -> (String, Color32) {
+/// Shape and words of a calibration's validity.
+fn validity(c: Option<&Calibration>) -> (Mark, String) {
     match c.map(|c| c.validity(Date::today(), WARN_DAYS)) {
         None => (
-            "✘ never calibrated: the force is not a number".into(),
-            theme::warning(dark),
+            Mark::Bad,
+            "never calibrated: the force is not a number".into(),
         ),
-        Some(v @ Validity::Valid { .. }) => (format!("✔ {v}"), theme::good(dark)),
-        Some(v @ Validity::EndsSoon { .. }) => (format!("▲ {v}"), theme::warning(dark)),
-        Some(v @ Validity::Expired { .. }) => (format!("✘ {v}"), theme::warning(dark)),
+        Some(v @ Validity::Valid { .. }) => (Mark::Good, v.to_string()),
+        Some(v @ Validity::EndsSoon { .. }) => (Mark::Warning, v.to_string()),
+        Some(v @ Validity::Expired { .. }) => (Mark::Bad, v.to_string()),
     }
 }
 
@@ -381,13 +359,12 @@ fn card(
     c: Option<&Calibration>,
     possible: bool,
 ) -> Option<Kind> {
-    let dark = ui.visuals().dark_mode;
     ui.horizontal_wrapped(|ui| {
         ui.label(RichText::new(&cell.name).strong().size(17.0));
         ui.label(format!("load cell {}, part of '{}'", cell.id, cell.force));
     });
-    let (text, color) = validity(c, dark);
-    ui.label(RichText::new(text).color(color).strong())
+    let (mark, text) = validity(c);
+    marked(ui, mark, RichText::new(text).strong())
         .on_hover_text("How long the calibration in use still holds.");
     Grid::new(("cell", &cell.id))
         .num_columns(2)
