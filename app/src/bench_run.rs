@@ -19,6 +19,7 @@ use rt_core::record::engine::Engine;
 use rt_core::record::recorder::Recorder;
 use rt_core::record::setup::RecorderStatus;
 use rt_core::record::trigger::{Trigger, TriggerSetup};
+use rt_core::rig::RigLink;
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::Timing;
 use rtrb::Producer;
@@ -44,6 +45,8 @@ pub struct BenchRun {
     pub period_nanos: u64,
     /// The parameters at the start.
     pub params: ParamSet,
+    /// Devices and load cells of the rig.
+    pub rig: RigLink,
     /// All limits in force.
     pub limits: Vec<ActiveLimit>,
     /// Frames that the recorder's ring can hold.
@@ -175,6 +178,7 @@ impl BenchRun {
             layout,
             bench,
             timing: user.timing,
+            rig: user.rig,
             rt,
             period_nanos,
             params,

@@ -1,6 +1,7 @@
 //! The command line. Everything that the window can do is possible here too.
 
 mod benches;
+mod calibrate;
 mod latency;
 mod line;
 mod lqg;
@@ -71,6 +72,8 @@ struct Arguments {
 enum CommandLine {
     /// List the benches with their channels and parameters.
     Benches(benches::Arguments),
+    /// Calibrations of load cells: list, show, take, check.
+    Calibrate(calibrate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
@@ -95,6 +98,7 @@ pub fn main() -> ExitCode {
     let done = match arguments.command {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
+        Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),

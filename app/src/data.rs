@@ -89,7 +89,7 @@ impl Weight {
         match event.kind.as_str() {
             "trip" => Weight::Trip,
             "mark" => Weight::Marker,
-            "parameter" | "parameter.settled" | "gains" => Weight::Change,
+            "parameter" | "parameter.settled" | "gains" | "calibration" => Weight::Change,
             "warning" | "refused" | "fallback" => Weight::Warning,
             kind if kind.ends_with(".refused") || kind.ends_with(".misfit") => Weight::Warning,
             "recording.drops" | "recording.space" | "recording.error" => Weight::Warning,

@@ -13,6 +13,8 @@
 //! | `trip` | `fault`, `measured`, `limit`, `action` |
 //! | `stopping` | `cause`; after a fault also `fault`, `measured`, `limit` |
 //! | `mark` | `number` |
+//! | `calibration`, `calibration.refused` | `cell` (from 1), `id`, `slope`, `offset` |
+//! | `load`, `load.refused` | `cell` (from 1), `newtons`; neither when all loads are taken off |
 //!
 //! Recordings are read for ever: kinds and names of values are never changed, only added.
 
@@ -24,10 +26,11 @@ use rt_core::fault::Fault;
 use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::param::ParamSpec;
 use rt_core::record::event::{EventRecord, FieldValue};
+use rt_core::rig::RigCommand;
 use serde_json::{Map, Value, json};
 
 /// Every kind of event that a loop makes.
-pub const KINDS: [&str; 13] = [
+pub const KINDS: [&str; 17] = [
     "state",
     "parameter",
     "parameter.settled",
@@ -41,6 +44,10 @@ pub const KINDS: [&str; 13] = [
     "trip",
     "stopping",
     "mark",
+    "calibration",
+    "calibration.refused",
+    "load",
+    "load.refused",
 ];
 
 type Fields = Vec<(String, FieldValue)>;
@@ -168,6 +175,35 @@ fn kind_and_fields(
             ("stopping", fields)
         }
         EventKind::Mark { number: n } => ("mark", vec![number("number", f64::from(*n))]),
+        EventKind::RigDone(command) => {
+            let (kinds, fields) = rig_command(command);
+            (kinds[0], fields)
+        }
+        EventKind::RigRefused { command, .. } => {
+            let (kinds, fields) = rig_command(command);
+            (kinds[1], fields)
+        }
+    }
+}
+
+/// The kinds of a rig's command that was done or refused, and its values.
+fn rig_command(command: &RigCommand) -> ([&'static str; 2], Fields) {
+    let load = ["load", "load.refused"];
+    let cell = |index: &usize| number("cell", (index + 1) as f64);
+    match command {
+        RigCommand::Calibrate { cell: at, id, line } => {
+            let fields = vec![
+                cell(at),
+                word("id", id.as_str()),
+                number("slope", line.slope_n_per_unit),
+                number("offset", line.offset_n),
+            ];
+            (["calibration", "calibration.refused"], fields)
+        }
+        RigCommand::HangLoad { cell: at, newtons } => {
+            (load, vec![cell(at), number("newtons", *newtons)])
+        }
+        RigCommand::RemoveLoads => (load, Vec::new()),
     }
 }
 
@@ -176,8 +212,11 @@ mod tests {
     use super::*;
     use rt_core::bench::Approval;
     use rt_core::bench::profile;
+    use rt_core::calibration::Line;
+    use rt_core::calibration::id::CalibrationId;
     use rt_core::fault::Action;
     use rt_core::guard::{Refusal, Request, State};
+    use rt_core::rig::RigRefusal;
 
     fn record(kind: EventKind) -> EventRecord {
         let mut layout = Layout::default();
@@ -213,6 +252,14 @@ mod tests {
             state: State::Tripped,
         };
         let (index, value) = (1, 0.5);
+        let calibrate = RigCommand::Calibrate {
+            cell: 0,
+            id: CalibrationId::new("A1-1").unwrap(),
+            line: Line {
+                slope_n_per_unit: 500.0,
+                offset_n: -25.0,
+            },
+        };
         let cases = [
             (
                 EventKind::State {
@@ -272,6 +319,32 @@ mod tests {
             ),
             (EventKind::Stopping(StopCause::Requested), "stopping cause"),
             (EventKind::Mark { number: 3 }, "mark number=3"),
+            (
+                EventKind::RigDone(calibrate),
+                "calibration cell=1 id slope=500 offset=-25",
+            ),
+            (
+                EventKind::RigRefused {
+                    command: calibrate,
+                    refusal: RigRefusal::State(State::Running),
+                },
+                "calibration.refused cell=1 id slope=500 offset=-25",
+            ),
+            (
+                EventKind::RigDone(RigCommand::HangLoad {
+                    cell: 1,
+                    newtons: 50.0,
+                }),
+                "load cell=2 newtons=50",
+            ),
+            (EventKind::RigDone(RigCommand::RemoveLoads), "load"),
+            (
+                EventKind::RigRefused {
+                    command: RigCommand::RemoveLoads,
+                    refusal: RigRefusal::NotSupported,
+                },
+                "load.refused",
+            ),
         ];
         let mut seen = Vec::new();
         for (kind, expected) in cases {

@@ -4,6 +4,7 @@ use rt_core::channel::Layout;
 use rt_core::control::predictive::FallBack;
 use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::param::{Applies, ParamSpec};
+use rt_core::rig::RigCommand;
 
 /// An event in words, with its time.
 pub fn describe(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
@@ -84,5 +85,25 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
         EventKind::Stopping(StopCause::Finished) => "stopping: the bench has finished".into(),
         EventKind::Stopping(StopCause::Abandoned) => "stopping: nobody is connected".into(),
         EventKind::Mark { number } => format!("marker {number}"),
+        EventKind::RigDone(command) => format!("{} done", rig_command(&command)),
+        EventKind::RigRefused { command, refusal } => {
+            format!("{} refused: {refusal}", rig_command(&command))
+        }
+    }
+}
+
+/// What a rig is asked for, in words; cells are counted from 1.
+fn rig_command(command: &RigCommand) -> String {
+    match command {
+        RigCommand::Calibrate { cell, id, line } => format!(
+            "load cell {}: calibration {id} ({} N a unit, {} N at 0)",
+            cell + 1,
+            line.slope_n_per_unit,
+            line.offset_n
+        ),
+        RigCommand::HangLoad { cell, newtons } => {
+            format!("load cell {}: hang {newtons} N", cell + 1)
+        }
+        RigCommand::RemoveLoads => "take hung loads off".into(),
     }
 }

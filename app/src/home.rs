@@ -44,6 +44,17 @@ pub fn recordings_dir() -> PathBuf {
     home.join("Pantobench").join("recordings")
 }
 
+/// The calibrations that ship with the simulated rigs, if they are found.
+pub fn shipped_calibrations() -> Option<PathBuf> {
+    let rig = find("assets/rigs/simulated-load-cells.ron").ok()?;
+    Some(rig.parent()?.parent()?.join("calibrations"))
+}
+
+/// Where a person's own calibrations are kept: the history of their load cells.
+pub fn calibrations_dir() -> PathBuf {
+    config_dir().join("calibrations")
+}
+
 fn own_dir(variable: &str, below_home: &str) -> PathBuf {
     let from = |variable: &str| {
         std::env::var_os(variable)

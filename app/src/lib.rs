@@ -2,6 +2,7 @@
 
 mod analysis;
 mod bench_run;
+mod calibration_keeper;
 mod changes;
 mod chart;
 pub mod cli;
@@ -29,6 +30,7 @@ mod recorded;
 mod recording;
 mod recording_list;
 pub mod replay;
+mod rig_reading;
 pub mod runtime;
 pub mod session;
 mod settings;

@@ -2,8 +2,9 @@
 
 use crate::conductor::Outcome;
 use crate::event_record;
+use crate::home;
 use crate::session::{LoadedSession, Session};
-use drivers::rig_file::RigFile;
+use drivers::rig_file::{RigFile, find_cells};
 use rt_core::bench::{BenchConfig, pantograph_steady::SteadyWire, profile::Source};
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
@@ -150,6 +151,14 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
         }
     }
     further.extend(own_entries(&loaded.session));
+    // Those that a start uses now; what is changed afterwards is an event of the recording.
+    let found = find_cells(&loaded.rig_path(), Some(&home::calibrations_dir()));
+    for cell in found.map_err(|e| e.to_string())?.cells {
+        let id = cell
+            .calibration
+            .map_or_else(|| "none".to_owned(), |c| c.id.to_string());
+        further.insert(format!("calibration_of_{}", cell.id), id);
+    }
     let speed_kmh = match &loaded.session.bench {
         BenchConfig::PantographLqg(config) => Some(config.speed_kmh),
         BenchConfig::PantographSteady(config) => Some(config.speed_kmh),

@@ -3,9 +3,12 @@
 
 use crate::home;
 use crate::session::LoadedSession;
+use drivers::cells;
 use drivers::rig_file::{self, RigSetup};
 use drivers::simulated::SimTime;
 use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer, LineSight};
+use rt_core::calibration::WARN_DAYS;
+use rt_core::calibration::date::Date;
 use rt_core::channel::{Layout, LayoutError};
 use rt_core::file::FileError;
 use rt_core::guard::ActiveLimit;
@@ -114,6 +117,9 @@ fn prepare<C: Clock>(
             source,
         })?;
     let rig = rig()?;
+    for warning in cells::warnings(&rig.spec().cells, Date::today(), WARN_DAYS) {
+        notice(warning);
+    }
     let frames_in =
         |seconds: u64| (seconds * NANOS_PER_SECOND / period_nanos).clamp(64, 200_000) as usize;
     let config = LoopConfig {
@@ -151,6 +157,7 @@ fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, FileEr
         time,
         injections: &loaded.session.inject,
         uplift_n: loaded.session.uplift_n,
+        own_calibrations: Some(home::calibrations_dir()),
     };
     rig_file::load_rig(&loaded.rig_path(), setup)
 }

@@ -33,6 +33,8 @@ pub enum Ask {
     },
     /// Something about parameters that need a design.
     Tune(TuningAsk),
+    /// Something that the rig does while its drive is off.
+    Rig(rt_core::rig::RigCommand),
     /// A marker with text at the present moment.
     Mark(String),
     /// Hold or move the play head or the paused picture to a time, in s.

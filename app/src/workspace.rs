@@ -54,11 +54,13 @@ pub enum PanelKind {
     Recordings,
     /// Recordings over each other.
     Comparison,
+    /// Devices, inputs and calibration.
+    Rig,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 16] = [
+    pub const ALL: [PanelKind; 17] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -75,6 +77,7 @@ impl PanelKind {
         PanelKind::Timing,
         PanelKind::Recordings,
         PanelKind::Comparison,
+        PanelKind::Rig,
     ];
 
     /// What its tab says.
@@ -96,6 +99,7 @@ impl PanelKind {
             PanelKind::Timing => "Timing",
             PanelKind::Recordings => "Recordings",
             PanelKind::Comparison => "Comparison",
+            PanelKind::Rig => "Rig",
         }
     }
 
@@ -132,6 +136,7 @@ impl PanelKind {
             PanelKind::Comparison => {
                 "Recordings over each other, place by place, with differences, spectra and statistics."
             }
+            PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
         }
     }
 }
@@ -171,6 +176,8 @@ pub enum Pane {
     Recordings,
     /// See [`PanelKind::Comparison`].
     Comparison,
+    /// See [`PanelKind::Rig`].
+    Rig,
 }
 
 impl Pane {
@@ -193,6 +200,7 @@ impl Pane {
             PanelKind::Timing => Pane::Timing,
             PanelKind::Recordings => Pane::Recordings,
             PanelKind::Comparison => Pane::Comparison,
+            PanelKind::Rig => Pane::Rig,
         }
     }
 
@@ -215,6 +223,7 @@ impl Pane {
             Pane::Timing => PanelKind::Timing,
             Pane::Recordings => PanelKind::Recordings,
             Pane::Comparison => PanelKind::Comparison,
+            Pane::Rig => PanelKind::Rig,
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::palette::Palette;
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
+use crate::panels::rig::RigPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
 use crate::session::LoadedSession;
@@ -66,6 +67,7 @@ struct Active {
     run: BenchRun,
     controls: Controls,
     tuning: Option<Tuner>,
+    rig: RigPanel,
     changes_seen: usize,
 }
 
@@ -241,7 +243,9 @@ impl Active {
             Tuner::start(Arc::from(designer), params, presets, wake)
         });
         let tuning = tuning.transpose();
+        let file = run.loaded.rig_path();
         Ok(Self {
+            rig: RigPanel::new(run.rig.clone(), file, home::calibrations_dir()),
             controls: Controls::new(&start),
             tuning: tuning.map_err(|e| format!("no thread for the design of gains: {e}"))?,
             run,

@@ -1,5 +1,6 @@
 //! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
 
+pub mod cells;
 pub mod replay;
 pub mod rig_file;
 pub mod simulated;

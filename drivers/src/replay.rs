@@ -84,6 +84,8 @@ mod tests {
             actuators: Vec::new(),
             frozen: Vec::new(),
             limits: Vec::new(),
+            cells: Vec::new(),
+            hangs_loads: false,
         });
         rig.bind(&layout).unwrap();
         let exchange = |seq: u64, fault: Option<RigFault>| {

@@ -4,25 +4,32 @@
 
 mod config;
 mod fault;
+mod load_cell;
 mod plant;
 mod sensor;
 
 pub use config::{
-    ActuatorConfig, DelayConfig, ForceSensorConfig, MotorConfig, PositionSensorConfig,
-    SimulatedConfig,
+    ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
+    PositionSensorConfig, SimulatedConfig,
 };
 pub use fault::{Injection, Signal, SimFault};
+pub use load_cell::RAW as RAW_READINGS;
 pub use plant::{Plant, PlantModel};
 
 use crate::rig_file::RigSetup;
 use fault::Injector;
+use load_cell::{LoadCells, RAW};
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
-use rt_core::rig::{ActuatorSpec, FrozenCheck, Rig, RigFault, RigSpec};
+use rt_core::rig::device::{Device, DeviceState};
+use rt_core::rig::{
+    ActuatorSpec, CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec,
+};
 use rt_core::travel::TravelLimits;
 use sensor::Sensor;
+use std::sync::Arc;
 
 /// Channel of the measured contact force.
 pub const FORCE: ChannelSpec = ChannelSpec::measured("force", "Contact force", "N");
@@ -63,6 +70,7 @@ struct Columns {
     position: usize,
     true_force: usize,
     reference: Option<usize>,
+    raw: [usize; RAW.len()],
 }
 
 /// See the module's text.
@@ -71,6 +79,8 @@ pub struct SimulatedRig {
     columns: Columns,
     plant: Plant,
     force_sensor: Sensor,
+    /// In place of the force sensor, if the rig has any.
+    load_cells: Option<LoadCells>,
     position_sensor: Sensor,
     injector: Injector,
     time: SimTime,
@@ -79,15 +89,31 @@ pub struct SimulatedRig {
     drive: Drive,
     last_force: f64,
     lost_in_a_row: u32,
+    amplifier: Arc<Device>,
+    motor: Arc<Device>,
 }
 
 impl SimulatedRig {
     /// Builds the rig at rest in its parked position. The configuration has been checked.
-    pub fn build(config: &SimulatedConfig, pantograph: &Pantograph, setup: RigSetup<'_>) -> Self {
+    /// `cells` are those of the configuration with the calibrations that they use, see [`SimulatedRig::cells`].
+    pub fn build(
+        config: &SimulatedConfig,
+        pantograph: &Pantograph,
+        cells: Vec<CellSpec>,
+        setup: RigSetup<'_>,
+    ) -> Self {
         let period_s = setup.period_nanos as f64 / NANOS_PER_SECOND as f64;
         let model = PlantModel::build(config, pantograph, period_s);
         Self {
-            spec: rig_spec(config),
+            load_cells: (!cells.is_empty()).then(|| {
+                LoadCells::new(
+                    &config.load_cells,
+                    &cells,
+                    config.force_sensor.range_n,
+                    config.seed,
+                )
+            }),
+            spec: rig_spec(config, cells),
             columns: Columns::default(),
             plant: Plant::at_rest(model, config.actuator.park_m),
             force_sensor: Sensor::new(
@@ -109,15 +135,36 @@ impl SimulatedRig {
             drive: Drive::Off,
             last_force: 0.0,
             lost_in_a_row: 0,
+            amplifier: Device::new("Force amplifier (simulated)"),
+            motor: Device::new("Motor drive (simulated)"),
         }
+    }
+
+    /// The load cells of a configuration, without their calibrations.
+    pub fn cells(config: &SimulatedConfig) -> Vec<CellSpec> {
+        load_cell::specs(&config.load_cells)
+    }
+
+    /// What both devices show after an exchange.
+    fn note(&self, failed: Option<DeviceState>, is_late: bool) {
+        let motor = match self.drive {
+            Drive::On => DeviceState::Powered,
+            Drive::Off => DeviceState::Operational,
+        };
+        self.amplifier
+            .note(failed.unwrap_or(DeviceState::Operational), is_late);
+        self.motor.note(failed.unwrap_or(motor), is_late);
     }
 }
 
-pub(crate) fn rig_spec(config: &SimulatedConfig) -> RigSpec {
+pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpec {
     let a = &config.actuator;
     RigSpec {
         name: config.name.clone(),
-        channels: vec![FORCE, POSITION, TRUE_FORCE],
+        channels: [FORCE, POSITION, TRUE_FORCE]
+            .into_iter()
+            .chain(cells.iter().map(|cell| cell.raw))
+            .collect(),
         actuators: vec![ActuatorSpec {
             command: REFERENCE,
             feedback: POSITION.id,
@@ -143,6 +190,8 @@ pub(crate) fn rig_spec(config: &SimulatedConfig) -> RigSpec {
             .into_iter()
             .collect(),
         limits: config.limits.clone(),
+        hangs_loads: !cells.is_empty(),
+        cells,
     }
 }
 
@@ -157,7 +206,11 @@ impl Rig for SimulatedRig {
             position: layout.column(POSITION.id)?,
             true_force: layout.column(TRUE_FORCE.id)?,
             reference: layout.find(REFERENCE),
+            raw: [0; RAW.len()],
         };
+        for (column, cell) in self.columns.raw.iter_mut().zip(&self.spec.cells) {
+            *column = layout.column(cell.raw.id)?;
+        }
         Ok(())
     }
 
@@ -172,6 +225,7 @@ impl Rig for SimulatedRig {
         }
         if faults.power_lost {
             self.drive = Drive::Off;
+            self.note(Some(DeviceState::NoPower), false);
             return Err(RigFault::PowerLoss);
         }
         if faults.late_nanos > 0 {
@@ -183,6 +237,7 @@ impl Rig for SimulatedRig {
             if self.lost_in_a_row > DRIVE_WATCHDOG_CYCLES {
                 self.drive = Drive::Off;
             }
+            self.note(Some(DeviceState::NotAnswering), false);
             return Err(RigFault::LostExchange {
                 in_a_row: self.lost_in_a_row,
             });
@@ -192,10 +247,21 @@ impl Rig for SimulatedRig {
         if let (Drive::On, Some(column)) = (self.drive, self.columns.reference) {
             self.plant.set_reference(frame.values[column]);
         }
-        let force = if faults.force_stuck {
-            self.last_force
-        } else {
-            self.force_sensor.read(self.plant.measured_force())
+        self.note(None, faults.late_nanos > 0);
+        let truth = self.plant.measured_force();
+        let force = match &mut self.load_cells {
+            Some(cells) => {
+                if self.drive == Drive::On {
+                    cells.remove_loads();
+                }
+                cells.read(truth, frame.t_s(), faults.force_stuck);
+                for (column, reading) in self.columns.raw.iter().zip(cells.readings()) {
+                    frame.values[*column] = reading;
+                }
+                cells.newtons()
+            }
+            None if faults.force_stuck => self.last_force,
+            None => self.force_sensor.read(truth),
         };
         self.last_force = force;
         frame.values[self.columns.force] = force + faults.force_error;
@@ -203,6 +269,17 @@ impl Rig for SimulatedRig {
         frame.values[self.columns.position] =
             self.position_sensor.read(self.plant.motor_position()) + faults.position_error;
         Ok(())
+    }
+
+    fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
+        let cells = self.load_cells.as_mut();
+        cells.map_or(Err(RigRefusal::NotSupported), |cells| {
+            cells.command(command)
+        })
+    }
+
+    fn devices(&self) -> Vec<Arc<Device>> {
+        vec![Arc::clone(&self.amplifier), Arc::clone(&self.motor)]
     }
 }
 

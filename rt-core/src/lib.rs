@@ -1,6 +1,7 @@
 //! The real-time core of Pantobench. No window, no bus, no dialog: models, control and the loop.
 
 pub mod bench;
+pub mod calibration;
 pub mod channel;
 pub mod control;
 pub mod fault;

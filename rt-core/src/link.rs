@@ -6,6 +6,7 @@ use crate::channel::Frame;
 use crate::control::predictive::FallBack;
 use crate::fault::{Action, Fault};
 use crate::guard::{Refusal, Request, State};
+use crate::rig::{RigCommand, RigLink, RigRefusal};
 use crate::timing::Timing;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
@@ -28,6 +29,8 @@ pub enum Command {
         /// Its number; the text stays with whoever sets it.
         number: u32,
     },
+    /// Something that the rig does while its drive is off.
+    Rig(RigCommand),
     /// Parameters that were refused before they came to the loop: kept in the order of events.
     NoteRefusal(NamedVerdict),
     /// Stop in a controlled way, then end the loop.
@@ -117,6 +120,15 @@ pub enum EventKind {
         /// Its number.
         number: u32,
     },
+    /// The rig has done something that it was asked for.
+    RigDone(RigCommand),
+    /// The rig does not do what it was asked for.
+    RigRefused {
+        /// What it was asked for.
+        command: RigCommand,
+        /// Why not.
+        refusal: RigRefusal,
+    },
 }
 
 /// The loop's ends of the rings.
@@ -128,6 +140,7 @@ pub(crate) struct LoopSide {
     pub record: Option<Producer<Frame>>,
     pub display: Option<Producer<Frame>>,
     pub timing: Arc<Timing>,
+    pub rig: RigLink,
     pub quit: Arc<AtomicBool>,
 }
 
@@ -145,6 +158,8 @@ pub struct UserSide {
     pub display: Option<Consumer<Frame>>,
     /// Counters and histograms of the loop.
     pub timing: Arc<Timing>,
+    /// Devices and load cells of the rig.
+    pub rig: RigLink,
     /// Set from anywhere, a signal handler included, it has the effect of [`Command::Quit`].
     pub quit: Arc<AtomicBool>,
 }
@@ -183,7 +198,7 @@ const EVENTS: usize = 1024;
 const UPDATES: usize = 8;
 
 /// Makes both sides.
-pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
+pub(crate) fn connect(sizes: RingSizes, rig: RigLink) -> (LoopSide, UserSide) {
     let (command_in, command_out) = RingBuffer::new(COMMANDS);
     let (event_in, event_out) = RingBuffer::new(EVENTS);
     let (update_in, update_out) = RingBuffer::new(UPDATES);
@@ -202,6 +217,7 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
             record: record_in,
             display: display_in,
             timing: Arc::clone(&timing),
+            rig: rig.clone(),
             quit: Arc::clone(&quit),
         },
         UserSide {
@@ -214,6 +230,7 @@ pub(crate) fn connect(sizes: RingSizes) -> (LoopSide, UserSide) {
             record: record_out,
             display: display_out,
             timing,
+            rig,
             quit,
         },
     )

@@ -1,12 +1,18 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+pub mod device;
 mod known;
 
 pub use known::KnownRig;
 
+use crate::calibration::id::CalibrationId;
+use crate::calibration::{Calibration, Line};
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError};
-use crate::guard::Limit;
+use crate::guard::{Limit, State};
 use crate::travel::TravelLimits;
+use device::Device;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An actuator that follows a command channel, with what the guard needs to keep it safe.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +47,23 @@ pub struct FrozenCheck {
     pub cycles: u32,
 }
 
+/// A load cell: one of those whose sum is a force channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CellSpec {
+    /// Its serial number, or what else identifies it: calibrations belong to it.
+    pub id: String,
+    /// Where it stands, for people.
+    pub name: String,
+    /// The measured channel with its raw reading.
+    pub raw: ChannelSpec,
+    /// The force channel that it is a part of.
+    pub force: &'static str,
+    /// The calibration that the rig file names; otherwise the newest valid one is used.
+    pub named: Option<String>,
+    /// The calibration that the rig was built with; without one the force is not a number.
+    pub calibration: Option<Calibration>,
+}
+
 /// A rig's declaration.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RigSpec {
@@ -54,6 +77,10 @@ pub struct RigSpec {
     pub frozen: Vec<FrozenCheck>,
     /// Limits that protect rig and specimen; a session may replace them.
     pub limits: Vec<Limit>,
+    /// Load cells that can be calibrated; none if the rig measures newtons by itself.
+    pub cells: Vec<CellSpec>,
+    /// Whether known loads can be hung by command, which only a simulation can.
+    pub hangs_loads: bool,
 }
 
 /// Why an exchange brought no trustworthy inputs, with its numbers; words are made outside the loop.
@@ -66,6 +93,106 @@ pub enum RigFault {
     },
     /// The rig has no power.
     PowerLoss,
+}
+
+/// What can be asked of a rig while its drive is off.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RigCommand {
+    /// Turn the readings of a cell into newtons by another line from now on.
+    Calibrate {
+        /// Index of the cell.
+        cell: usize,
+        /// The calibration's name.
+        id: CalibrationId,
+        /// Its line.
+        line: Line,
+    },
+    /// Hang a known load on one cell, in N; the other cells and the pantograph are unloaded. Only simulated
+    /// rigs can.
+    HangLoad {
+        /// Index of the cell.
+        cell: usize,
+        /// The load, in N.
+        newtons: f64,
+    },
+    /// Take all hung loads off: the pantograph presses again.
+    RemoveLoads,
+}
+
+/// Why a rig does not do what it is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RigRefusal {
+    /// The drive may be on.
+    #[error("only while Idle or Ready: stop the bench first")]
+    State(State),
+    /// This rig cannot.
+    #[error("this rig cannot do that")]
+    NotSupported,
+    /// There is no such cell.
+    #[error("there is no such load cell")]
+    NoSuchCell,
+    /// A number that is none.
+    #[error("expected finite numbers and a slope that is not 0")]
+    NotFinite,
+}
+
+/// The line that a cell uses now, readable at any moment.
+#[derive(Debug)]
+pub struct UsedLine {
+    slope: AtomicU64,
+    offset: AtomicU64,
+}
+
+impl UsedLine {
+    fn new(line: Line) -> Self {
+        Self {
+            slope: AtomicU64::new(line.slope_n_per_unit.to_bits()),
+            offset: AtomicU64::new(line.offset_n.to_bits()),
+        }
+    }
+
+    pub(crate) fn set(&self, line: Line) {
+        self.slope
+            .store(line.slope_n_per_unit.to_bits(), Ordering::Relaxed);
+        self.offset
+            .store(line.offset_n.to_bits(), Ordering::Relaxed);
+    }
+
+    /// Slope and offset.
+    pub fn get(&self) -> Line {
+        Line {
+            slope_n_per_unit: f64::from_bits(self.slope.load(Ordering::Relaxed)),
+            offset_n: f64::from_bits(self.offset.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// What everyone else sees of a rig while the loop drives it.
+#[derive(Clone, Debug)]
+pub struct RigLink {
+    /// Its declaration.
+    pub spec: RigSpec,
+    /// Its devices.
+    pub devices: Vec<Arc<Device>>,
+    /// The line that each cell uses now, as the loop has confirmed it.
+    pub lines: Arc<[UsedLine]>,
+}
+
+impl RigLink {
+    /// Looks at a rig before the loop takes it.
+    pub fn of(rig: &dyn Rig) -> Self {
+        let spec = rig.spec().clone();
+        let line = |cell: &CellSpec| cell.calibration.as_ref().map_or(Line::UNKNOWN, |c| c.line);
+        Self {
+            lines: spec
+                .cells
+                .iter()
+                .map(|cell| UsedLine::new(line(cell)))
+                .collect(),
+            devices: rig.devices(),
+            spec,
+        }
+    }
 }
 
 /// The hardware of a bench, or its simulation.
@@ -81,4 +208,16 @@ pub trait Rig: Send {
     ///
     /// Never allocates, locks, logs or panics, and blocks no longer than the exchange itself.
     fn exchange(&mut self, frame: &mut Frame) -> Result<(), RigFault>;
+
+    /// Does something between two exchanges; the loop asks only while Idle or Ready. The same rules hold as
+    /// for [`Rig::exchange`]. A rig with load cells has to take [`RigCommand::Calibrate`].
+    fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
+        let _ = command;
+        Err(RigRefusal::NotSupported)
+    }
+
+    /// Its devices with their counters. Called once, before the loop starts.
+    fn devices(&self) -> Vec<Arc<Device>> {
+        Vec::new()
+    }
 }

@@ -8,7 +8,7 @@ use crate::link::{self, Command, Event, EventKind, LoopSide, RingSizes, StopCaus
 use crate::no_alloc;
 use crate::pacing::{Clock, NANOS_PER_SECOND, Pacer, Tick};
 use crate::param::{MAX_PARAMS, ParamSet};
-use crate::rig::Rig;
+use crate::rig::{Rig, RigCommand, RigLink, RigRefusal};
 use crate::timing::Timing;
 use std::sync::atomic::Ordering;
 
@@ -80,7 +80,7 @@ impl<C: Clock> RtLoop<C> {
         rig.bind(&layout)?;
         let dt = config.period_nanos as f64 / NANOS_PER_SECOND as f64;
         let guard = Guard::build(&layout, bench.spec().limits, rig.spec(), &config.limits, dt)?;
-        let (side, user) = link::connect(config.rings);
+        let (side, user) = link::connect(config.rings, RigLink::of(&*rig));
         let own = Self {
             clock,
             pacer: Pacer::new(config.period_nanos),
@@ -245,6 +245,7 @@ impl<C: Clock> RtLoop<C> {
                 Command::Request(request) => self.serve_request(request),
                 Command::SetParam { index, value } => self.set_param(index, value),
                 Command::Mark { number } => self.tell(EventKind::Mark { number }),
+                Command::Rig(command) => self.command_rig(command),
                 Command::NoteRefusal(verdict) => self.tell(EventKind::RetuningRefused(verdict)),
                 Command::Quit => self.quit(StopCause::Requested),
             }
@@ -259,6 +260,27 @@ impl<C: Clock> RtLoop<C> {
             self.stop(StopCause::Requested);
         } else if let Err(refusal) = self.guard.request(request) {
             self.tell(EventKind::Refused(refusal));
+        }
+    }
+
+    /// A force that jumps or a load that hangs must not meet a powered drive: only while Idle or Ready.
+    fn command_rig(&mut self, command: RigCommand) {
+        let state = self.guard.state();
+        let done = if matches!(state, State::Idle | State::Ready) {
+            self.rig.command(command)
+        } else {
+            Err(RigRefusal::State(state))
+        };
+        match done {
+            Ok(()) => {
+                if let RigCommand::Calibrate { cell, line, .. } = command
+                    && let Some(used) = self.side.rig.lines.get(cell)
+                {
+                    used.set(line);
+                }
+                self.tell(EventKind::RigDone(command));
+            }
+            Err(refusal) => self.tell(EventKind::RigRefused { command, refusal }),
         }
     }
 

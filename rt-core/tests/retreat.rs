@@ -41,6 +41,8 @@ fn running() -> (Guard, Frame) {
         }],
         frozen: Vec::new(),
         limits: Vec::new(),
+        cells: Vec::new(),
+        hangs_loads: false,
     };
     let mut guard = Guard::build(&layout, &[], &rig, &[], DT).unwrap();
     let mut frame = Frame::empty();

@@ -173,6 +173,7 @@ pub fn simulated_rig(file: &str) -> Box<dyn rt_core::rig::Rig> {
         time,
         injections: &[],
         uplift_n: None,
+        own_calibrations: None,
     };
     let mut rig = load_rig(&path, setup).unwrap_or_else(|e| panic!("{e}"));
     let mut layout = Layout::default();

@@ -11,6 +11,7 @@ use integration_tests::{ExactRun, session_from, shipped_session};
 use rt_core::guard::{Request, State};
 use rt_core::link::{Command, EventKind, StopCause};
 use rt_core::no_alloc::{CountingAllocator, guarded};
+use rt_core::rig::RigCommand;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -136,6 +137,32 @@ fn pantograph_steady_bench_uses_no_heap_in_20_000_cycles() {
         assert_eq!(run.state(), State::Running, "{:?}", run.events.last());
         assert!(*run.column("span").last().unwrap() > 15.0);
     }
+}
+
+#[test]
+fn load_cells_are_read_and_calibrated_without_heap() {
+    run_without_heap("load-cells.ron", 3_000);
+    let mut run = ExactRun::new(&shipped_session("load-cells.ron"));
+    assert!(run.until(State::Ready, 100));
+    let id = rt_core::calibration::id::CalibrationId::new("other").unwrap();
+    let line = run.user.rig.lines[0].get();
+    for command in [
+        RigCommand::HangLoad {
+            cell: 0,
+            newtons: 100.0,
+        },
+        RigCommand::Calibrate { cell: 0, id, line },
+        RigCommand::RemoveLoads,
+        RigCommand::Calibrate { cell: 9, id, line },
+    ] {
+        run.user.commands.push(Command::Rig(command)).unwrap();
+        run.cycles(20);
+    }
+    // Use of the heap would have been told as a warning.
+    let told = run.events.iter().map(|e| e.kind);
+    assert!(!told.clone().any(|e| matches!(e, EventKind::Warning(_))));
+    let done = told.filter(|e| matches!(e, EventKind::RigDone(_)));
+    assert_eq!(done.count(), 3, "{:?}", run.events);
 }
 
 #[test]

@@ -199,6 +199,8 @@ mod tests {
             actuators: Vec::new(),
             frozen: Vec::new(),
             limits: Vec::new(),
+            cells: Vec::new(),
+            hangs_loads: false,
         }
     }
 

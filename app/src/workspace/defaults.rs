@@ -38,7 +38,7 @@ pub fn tree(bench: &str) -> Tree<Pane> {
     };
     let left = tabs(&mut tiles, controls);
     let plots = tabs(&mut tiles, analysis);
-    let below = tabs(&mut tiles, &[K::Events, K::Timing, K::Recordings]);
+    let below = tabs(&mut tiles, &[K::Events, K::Timing, K::Recordings, K::Rig]);
     let middle = split(
         &mut tiles,
         LinearDir::Vertical,

@@ -106,6 +106,7 @@ impl Workstation {
             Ask::Command(command) => self.execute(command),
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
             Ask::Tune(ask) => self.tune(&ask),
+            Ask::Rig(command) => self.send(Command::Rig(command)),
             Ask::Mark(text) => {
                 if let Slot::Active(active) = &mut self.slot {
                     active.run.mark(&text);

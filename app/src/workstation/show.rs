@@ -10,6 +10,7 @@ use crate::ingest::is_recording;
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
+use crate::panels::rig::RigPanel;
 use crate::panels::timing::{self, TimingView};
 use crate::panels::{footer, status, trip};
 use crate::recording_list::RecordingList;
@@ -73,6 +74,7 @@ impl Workstation {
                     run,
                     controls,
                     tuning,
+                    rig,
                     changes_seen,
                 } = &mut **active;
                 let recorder = run.recorder_status();
@@ -149,6 +151,7 @@ impl Workstation {
                     offered: &mut self.offered,
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
+                    rig,
                     list: &self.list,
                     writing: recorder.as_ref().and_then(|r| r.path.as_deref()),
                     timing: TimingView {
@@ -360,6 +363,7 @@ struct Shower<'a> {
     /// Stretches that the plots offer to the panels of analysis.
     offered: &'a mut Offered,
     recordings: &'a mut RecordingsPanel,
+    rig: &'a mut RigPanel,
     list: &'a RecordingList,
     /// The recording that is being written.
     writing: Option<&'a Path>,
@@ -408,6 +412,11 @@ impl ShowPane for Shower<'_> {
                 self.recordings.show(ui, self.list, writing, self.asks);
             }
             Pane::Comparison => self.comparison.show(ui, self.busy, self.asks),
+            Pane::Rig => {
+                let operator = self.recordings.remarks.operator.as_deref();
+                let operator = operator.unwrap_or_default();
+                self.rig.show(ui, &self.view, operator, self.asks);
+            }
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
                 let asks = changes.into_iter();

@@ -1,5 +1,6 @@
 //! The file of a simulated rig. Units are in the names; every field is explained here.
 
+use super::load_cell::RAW;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
 use rt_core::rig::KnownRig;
@@ -28,6 +29,12 @@ pub struct SimulatedConfig {
     pub delays: DelayConfig,
     /// The load cell.
     pub force_sensor: ForceSensorConfig,
+    /// Load cells with raw readings that calibrations turn into newtons; none: the force sensor gives newtons.
+    #[serde(default)]
+    pub load_cells: Vec<LoadCellConfig>,
+    /// Directory of their calibrations, relative to this file; a person's own ones are looked through too.
+    #[serde(default)]
+    pub calibrations: Option<String>,
     /// The motor's encoder.
     pub position_sensor: PositionSensorConfig,
     /// Seed of the noise: the same seed gives the same noise.
@@ -74,10 +81,39 @@ pub struct ForceSensorConfig {
     pub noise_n: f64,
     /// Smallest step that it resolves, in N; `None` for a continuous one.
     pub resolution_n: Option<f64>,
-    /// Largest force of either sign that it shows, in N.
+    /// Largest force of either sign that it shows, or that each of the load cells does, in N.
     pub range_n: f64,
     /// Identical values in a row that mean a frozen sensor; `None` where noise does not exceed resolution.
     pub frozen_after_cycles: Option<u32>,
+}
+
+/// A load cell with a raw reading: r = zero + drift + sensitivity · (share of the force + bow), noise, resolution.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadCellConfig {
+    /// Its serial number: calibrations belong to it.
+    pub id: String,
+    /// Where it stands, for people.
+    pub name: String,
+    /// The calibration that it uses; `None`: the newest valid one.
+    #[serde(default)]
+    pub calibration: Option<String>,
+    /// Which share of the contact force it carries.
+    pub share: f64,
+    /// What it really gives, in mV/V a newton.
+    pub sensitivity_mv_per_v_per_n: f64,
+    /// What it really gives without load, in mV/V.
+    pub zero_mv_per_v: f64,
+    /// How fast its zero drifts, in mV/V an hour.
+    #[serde(default)]
+    pub drift_mv_per_v_per_hour: f64,
+    /// How far its response bends off the straight line at half its range, in % of the range.
+    #[serde(default)]
+    pub bow_pct: f64,
+    /// Standard deviation of its noise, in mV/V.
+    pub noise_mv_per_v: f64,
+    /// Smallest step that it resolves, in mV/V; `None` for a continuous one.
+    pub resolution_mv_per_v: Option<f64>,
 }
 
 /// The motor's encoder: noise and resolution.
@@ -149,8 +185,9 @@ impl SimulatedConfig {
             require_within(field, value, 0.0, MAX_DELAY_S, "s")?;
         }
         self.force_sensor
-            .check()
+            .check(&self.load_cells)
             .map_err(|e| e.within("force_sensor"))?;
+        self.check_load_cells()?;
         require_not_negative("position_sensor.noise_m", self.position_sensor.noise_m, "m")?;
         if let Some(step) = self.position_sensor.resolution_m {
             require_positive("position_sensor.resolution_m", step, "m")?;
@@ -164,6 +201,85 @@ impl SimulatedConfig {
                 .map_err(|e| e.within(&format!("limits[{i}]")))?;
         }
         Ok(())
+    }
+}
+
+/// How far the shares of all load cells may be from 1 together: rounding.
+const WHOLE: f64 = 1e-9;
+
+impl SimulatedConfig {
+    fn check_load_cells(&self) -> Result<(), FieldError> {
+        let cells = &self.load_cells;
+        if cells.is_empty() {
+            return Ok(());
+        }
+        let wrong = |problem: String| Err(FieldError::new("load_cells", problem));
+        if cells.len() > RAW.len() {
+            return wrong(format!(
+                "are {}; at most {} are simulated",
+                cells.len(),
+                RAW.len()
+            ));
+        }
+        for (i, cell) in cells.iter().enumerate() {
+            cell.check()
+                .map_err(|e| e.within(&format!("load_cells[{i}]")))?;
+            if cells[..i].iter().any(|other| other.id == cell.id) {
+                return wrong(format!(
+                    "'{}' stands twice; each cell has an id of its own",
+                    cell.id
+                ));
+            }
+        }
+        let whole: f64 = cells.iter().map(|c| c.share).sum();
+        if (whole - 1.0).abs() > WHOLE {
+            return wrong(format!(
+                "carry {whole} of the force together; expected shares that add up to 1"
+            ));
+        }
+        Ok(())
+    }
+}
+
+impl LoadCellConfig {
+    fn check(&self) -> Result<(), FieldError> {
+        if self.id.trim().is_empty() {
+            return Err(FieldError::new(
+                "id",
+                "is empty; expected a serial number or another identifier",
+            ));
+        }
+        require_within("share", self.share, 0.0, 1.0, "")?;
+        for (field, value) in [
+            (
+                "sensitivity_mv_per_v_per_n",
+                self.sensitivity_mv_per_v_per_n,
+            ),
+            ("zero_mv_per_v", self.zero_mv_per_v),
+            ("drift_mv_per_v_per_hour", self.drift_mv_per_v_per_hour),
+        ] {
+            require_within(field, value, -100.0, 100.0, "mV/V")?;
+        }
+        if self.sensitivity_mv_per_v_per_n == 0.0 {
+            return Err(FieldError::new(
+                "sensitivity_mv_per_v_per_n",
+                "is 0; such a cell shows nothing",
+            ));
+        }
+        require_within("bow_pct", self.bow_pct, -10.0, 10.0, "%")?;
+        require_not_negative("noise_mv_per_v", self.noise_mv_per_v, "mV/V")?;
+        if let Some(step) = self.resolution_mv_per_v {
+            require_positive("resolution_mv_per_v", step, "mV/V")?;
+        }
+        Ok(())
+    }
+
+    /// Whether its values repeat when all is well.
+    fn is_quiet(&self) -> bool {
+        self.noise_mv_per_v == 0.0
+            || self
+                .resolution_mv_per_v
+                .is_some_and(|step| self.noise_mv_per_v < step)
     }
 }
 
@@ -189,7 +305,7 @@ impl MotorConfig {
 }
 
 impl ForceSensorConfig {
-    fn check(&self) -> Result<(), FieldError> {
+    fn check(&self, cells: &[LoadCellConfig]) -> Result<(), FieldError> {
         if let Some(corner) = self.filter_hz {
             require_within("filter_hz", corner, 0.1, 10_000.0, "Hz")?;
         }
@@ -198,8 +314,17 @@ impl ForceSensorConfig {
             require_positive("resolution_n", step, "N")?;
         }
         require_positive("range_n", self.range_n, "N")?;
-        let too_quiet =
-            self.resolution_n.is_some_and(|step| self.noise_n < step) || self.noise_n == 0.0;
+        if !cells.is_empty() && (self.noise_n > 0.0 || self.resolution_n.is_some()) {
+            return Err(FieldError::new(
+                "noise_n",
+                "and resolution_n stand with each of the load_cells; expected noise_n 0 and resolution_n None here",
+            ));
+        }
+        let too_quiet = if cells.is_empty() {
+            self.resolution_n.is_some_and(|step| self.noise_n < step) || self.noise_n == 0.0
+        } else {
+            cells.iter().all(LoadCellConfig::is_quiet)
+        };
         match self.frozen_after_cycles {
             Some(n) if n < 5 => Err(FieldError::new(
                 "frozen_after_cycles",
@@ -207,7 +332,7 @@ impl ForceSensorConfig {
             )),
             Some(_) if too_quiet => Err(FieldError::new(
                 "frozen_after_cycles",
-                "needs noise_n of at least resolution_n: a quiet sensor repeats its values when all is well; \
+                "needs noise of at least the resolution: a quiet sensor repeats its values when all is well; \
                  expected None",
             )),
             _ => Ok(()),
