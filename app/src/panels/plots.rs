@@ -41,8 +41,8 @@ pub struct PlotsPanel {
     plots: Vec<PlotState>,
     horizontal: Horizontal,
     cursors: Cursors,
-    /// The lightest weight of events that is shown, by its place in `Weight::ALL`.
-    least_event: usize,
+    /// The lightest events that are shown.
+    least_event: Option<Weight>,
     #[serde(skip)]
     grab: Option<Grab>,
     /// The text of a marker while it is written.
@@ -62,7 +62,7 @@ impl Default for PlotsPanel {
             plots: Vec::new(),
             horizontal: Horizontal::default(),
             cursors: Cursors::default(),
-            least_event: 1,
+            least_event: Some(Weight::Change),
             grab: None,
             marker: None,
             search: String::new(),
@@ -249,8 +249,8 @@ impl PlotsPanel {
         let bar = across.with_min_y(area.bottom() - SCROLL);
         let middle = area.with_min_y(lane.bottom()).with_max_y(axis.top());
         let marks = horizontal_marks(scale, across.width());
-        let least = Weight::ALL.get(self.least_event);
-        let events = least.map_or(Vec::new(), |least| events::seen(data, scale, across, *least));
+        let least = self.least_event;
+        let events = least.map_or(Vec::new(), |least| events::seen(data, scale, across, least));
         let pointer = ui.input(|i| i.pointer.latest_pos());
         let is_over = ui.rect_contains_pointer(middle) && !DragAndDrop::has_any_payload(ui.ctx());
         let hover = pointer

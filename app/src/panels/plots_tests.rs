@@ -310,8 +310,9 @@ fn what_was_chosen_is_saved_and_comes_back() {
     let back: PlotsPanel = ron::from_str(&text).unwrap();
     assert_eq!(back.plots[0].entries, panel.plots[0].entries);
     assert_eq!(back.horizontal, panel.horizontal);
-    let partial: PlotsPanel = ron::from_str("(least_event: 3)").unwrap();
-    assert_eq!((partial.least_event, partial.is_filled), (3, false));
+    let partial: PlotsPanel = ron::from_str("(least_event: Some(Trip))").unwrap();
+    assert_eq!(partial.least_event, Some(Weight::Trip));
+    assert!(!partial.is_filled);
 }
 
 #[test]
@@ -335,7 +336,7 @@ fn looks() {
         for scene in ["live", "cursors", "place", "all", "close"] {
             let mut bench = Bench::new(18.0);
             bench.now_s = if scene == "place" { 14.0 } else { 9.0 };
-            bench.panel.least_event = 0;
+            bench.panel.least_event = Some(Weight::Note);
             match scene {
                 "place" => bench.panel.horizontal.against = Against::Place,
                 "all" => {
