@@ -427,7 +427,13 @@ mod tests {
             }
         };
         let history = filled(30_000, 100_000, value);
-        for (from, to) in [(0, 29_999), (10, 20), (4095, 4096), (100, 25_000), (8192, 16_383)] {
+        for (from, to) in [
+            (0, 29_999),
+            (10, 20),
+            (4095, 4096),
+            (100, 25_000),
+            (8192, 16_383),
+        ] {
             let found = history.statistics(0, from as f64 * 1e-3, to as f64 * 1e-3);
             let known: Vec<f64> = (from..=to).map(value).filter(|v| v.is_finite()).collect();
             let count = known.len() as f64;

@@ -2,7 +2,7 @@
 
 use crate::command::UiCommand;
 use crate::data::{ChannelDrag, Data, LineMarks, Weight};
-use crate::plot::canvas::{self, AXIS, Common, GUTTER, TAGS};
+use crate::plot::canvas::{self, AXIS, Above, Common, GUTTER, TAGS};
 use crate::plot::cursors::{Cursors, Which};
 use crate::plot::events::{self, LANE, SeenEvent};
 use crate::plot::gestures::{self, Gesture, Grab};
@@ -12,13 +12,13 @@ use crate::plot::picture::{PlotPicture, horizontal_marks, horizontal_title};
 use crate::plot::scale::{Against, Horizontal, Scale};
 use crate::plot::stack::{PlotState, defaults};
 use crate::plot::svg::{self, Drawing};
-use crate::plot::toolbar::{self, ToolDeed};
 use crate::plot::table;
+use crate::plot::toolbar::{self, ToolDeed};
 use crate::units::shown;
 use crate::view::{Ask, View};
 use eframe::egui::{
-    self, Align, DragAndDrop, FontId, Key, Layout, Panel, Rect, Role, ScrollArea, Sense,
-    Stroke, StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
+    self, Align, DragAndDrop, FontId, Key, Layout, Panel, Rect, Role, ScrollArea, Sense, Stroke,
+    StrokeKind, Ui, UiBuilder, WidgetInfo, pos2, vec2,
 };
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -163,7 +163,9 @@ impl PlotsPanel {
             if !field.has_focus() && !field.lost_focus() {
                 field.request_focus();
             }
-            let add = ui.button("Add").on_hover_text("At the present moment (Enter).");
+            let add = ui
+                .button("Add")
+                .on_hover_text("At the present moment (Enter).");
             if add.clicked() || is_entered {
                 asks.push(Ask::Mark(text.trim().to_owned()));
                 is_done = true;
@@ -235,17 +237,26 @@ impl PlotsPanel {
             });
     }
 
-    fn stack(&mut self, ui: &mut Ui, view: &View<'_>, scale: &Scale, asks: &mut Vec<Ask>) -> Vec<Deed> {
+    fn stack(
+        &mut self,
+        ui: &mut Ui,
+        view: &View<'_>,
+        scale: &Scale,
+        asks: &mut Vec<Ask>,
+    ) -> Vec<Deed> {
         let data = view.data;
         let area = ui.available_rect_before_wrap();
         let has_right = self.plots.iter().any(|p| p.units(data).len() > 1);
         let right = TAGS + if has_right { GUTTER } else { 4.0 };
-        let columns = area.left() + GUTTER..=(area.right() - right).max(area.left() + GUTTER + 40.0);
+        let columns =
+            area.left() + GUTTER..=(area.right() - right).max(area.left() + GUTTER + 40.0);
         let line = scale.passage.and(data.line.as_ref());
         let below = AXIS * if line.is_some() { 2.0 } else { 1.0 } + SCROLL;
         let across = Rect::from_x_y_ranges(columns, area.y_range());
         let lane = across.with_max_y(area.top() + LANE);
-        let axis = across.with_min_y(area.bottom() - below).with_max_y(area.bottom() - SCROLL);
+        let axis = across
+            .with_min_y(area.bottom() - below)
+            .with_max_y(area.bottom() - SCROLL);
         let bar = across.with_min_y(area.bottom() - SCROLL);
         let middle = area.with_min_y(lane.bottom()).with_max_y(axis.top());
         let marks = horizontal_marks(scale, across.width());
@@ -273,29 +284,41 @@ impl PlotsPanel {
         let mut deeds = Vec::new();
         let mut plots = std::mem::take(&mut self.plots);
         ui.scope_builder(UiBuilder::new().max_rect(middle), |ui| {
-            ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                let heights = heights(&plots, middle.height());
-                for (i, (state, height)) in plots.iter_mut().zip(heights).enumerate() {
-                    if i > 0 {
-                        deeds.extend(handle(ui, i - 1, middle.width()));
+            ScrollArea::vertical()
+                .auto_shrink([false, false])
+                .show(ui, |ui| {
+                    ui.spacing_mut().item_spacing.y = 0.0;
+                    let heights = heights(&plots, middle.height());
+                    for (i, (state, height)) in plots.iter_mut().zip(heights).enumerate() {
+                        if i > 0 {
+                            deeds.extend(handle(ui, i - 1, middle.width()));
+                        }
+                        let (rect, zone) =
+                            ui.allocate_exact_size(vec2(middle.width(), height), Sense::hover());
+                        if ui.is_rect_visible(rect) {
+                            let place = Place {
+                                number: i,
+                                rect,
+                                columns: across.x_range(),
+                            };
+                            self.plot(ui, view, state, &common, hover_s, place, &mut deeds);
+                            drop_zone(ui, data, state, i, rect, &zone, &mut deeds);
+                        }
                     }
-                    let (rect, zone) =
-                        ui.allocate_exact_size(vec2(middle.width(), height), Sense::hover());
-                    if ui.is_rect_visible(rect) {
-                        let place = Place { number: i, rect, columns: across.x_range() };
-                        self.plot(ui, view, state, &common, hover_s, place, &mut deeds);
-                        drop_zone(ui, data, state, i, rect, &zone, &mut deeds);
-                    }
-                }
-            });
+                });
         });
         self.plots = plots;
         let said = hover.map(|x| match scale.passage {
             None => format!("{x:.4} s"),
             Some(_) => format!("{x:.2} m, {:.3} s", hover_s.unwrap_or(f64::NAN)),
         });
-        canvas::paint_axis(ui, axis, horizontal_title(self.horizontal.against), &common, said.as_deref());
+        canvas::paint_axis(
+            ui,
+            axis,
+            horizontal_title(self.horizontal.against),
+            &common,
+            said.as_deref(),
+        );
         let known = self.known(view, scale);
         deeds.extend(gestures::scroll_bar(ui, bar, scale, known).map(Deed::Gesture));
         new_plot_zone(ui, axis.union(bar), &mut deeds);
@@ -321,12 +344,17 @@ impl PlotsPanel {
                     against: Against::Place,
                     ..Horizontal::default()
                 };
-                whole.scale(view).map_or((scale.from, scale.to), |s| (s.from, s.to))
+                whole
+                    .scale(view)
+                    .map_or((scale.from, scale.to), |s| (s.from, s.to))
             }
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "all that one plot needs of its frame")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "all that one plot needs of its frame"
+    )]
     fn plot(
         &mut self,
         ui: &mut Ui,
@@ -346,7 +374,9 @@ impl PlotsPanel {
             Some(value * shown(&channel.unit).factor)
         };
         let values: Vec<Option<f64>> = state.entries.iter().map(|e| value(&e.channel)).collect();
-        let header = rect.with_max_x(rect.right() - BUTTONS).shrink2(vec2(4.0, 0.0));
+        let header = rect
+            .with_max_x(rect.right() - BUTTONS)
+            .shrink2(vec2(4.0, 0.0));
         let mut child = ui.new_child(
             UiBuilder::new()
                 .id_salt(("legend", i))
@@ -365,7 +395,11 @@ impl PlotsPanel {
         self.buttons(ui, view, state, place, deeds);
         let top = (rect.top() + used + 2.0).min(rect.bottom() - 40.0);
         let plot = Rect::from_x_y_ranges(place.columns, top..=rect.bottom() - 2.0);
-        let response = ui.interact(plot, ui.scope_id().with(("plot", i)), Sense::click_and_drag());
+        let response = ui.interact(
+            plot,
+            ui.scope_id().with(("plot", i)),
+            Sense::click_and_drag(),
+        );
         response.widget_info(|| {
             let words = format!("Plot {}: {}", i + 1, state.title(data));
             WidgetInfo::labeled(Role::Canvas, true, words)
@@ -379,18 +413,40 @@ impl PlotsPanel {
             .map(|l| hover_s.and(values.get(l.number - 1).copied().flatten()))
             .collect();
         let highlight = self.pointed.filter(|p| p.0 == i).map(|p| p.1);
-        canvas::paint(ui, plot, &picture, common, &shown_values, highlight);
+        let mut note = canvas::decimation(&picture);
+        if let Some(words) = &note {
+            let ink = ui.visuals().weak_text_color();
+            let words = ui
+                .painter()
+                .layout_no_wrap(words.clone(), FontId::proportional(13.0), ink);
+            let left = header.right() - 6.0 - words.size().x;
+            // Beside the legend if that is one short row, else over the plot.
+            if used < 30.0 && child.min_rect().right() < left {
+                let at = pos2(left, rect.top() + 0.5 * (used - words.size().y));
+                ui.painter().galley(at, words, ink);
+                note = None;
+            }
+        }
+        let above = Above {
+            values: shown_values,
+            highlight,
+            note,
+        };
+        canvas::paint(ui, plot, &picture, common, &above);
         if picture.lines.is_empty() {
             let words = "Drag a channel here, or choose one with + on the right.";
             let font = FontId::proportional(14.0);
             let ink = ui.visuals().weak_text_color();
-            let words = ui.painter().layout(words.to_owned(), font, ink, plot.width() - 20.0);
+            let words = ui
+                .painter()
+                .layout(words.to_owned(), font, ink, plot.width() - 20.0);
             let corner = plot.center() - 0.5 * words.size();
             ui.painter().galley(corner, words, ink);
         }
         if response.has_focus() {
             let stroke = ui.visuals().selection.stroke;
-            ui.painter().rect_stroke(plot, 0.0, stroke, StrokeKind::Inside);
+            ui.painter()
+                .rect_stroke(plot, 0.0, stroke, StrokeKind::Inside);
         }
         let found = gestures::read(ui, &response, common.scale, common.cursors, &mut self.grab);
         deeds.extend(found.into_iter().map(Deed::Gesture));
@@ -411,7 +467,9 @@ impl PlotsPanel {
             if let Some(deed) = menus::plot_menu(ui, state, !view.is_replay) {
                 let at = ui.data(|d| d.get_temp(menu_id));
                 deeds.push(match (deed, at) {
-                    (PlotDeed::CursorHere(which), Some(x)) => Deed::Gesture(Gesture::Cursor(which, x)),
+                    (PlotDeed::CursorHere(which), Some(x)) => {
+                        Deed::Gesture(Gesture::Cursor(which, x))
+                    }
                     (deed, _) => Deed::Plot(i, deed),
                 });
             }
@@ -462,8 +520,10 @@ impl PlotsPanel {
             }
         });
         let words = format!("Menu of plot {}", i + 1);
-        menu.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words.as_str()));
-        menu.response.on_hover_text("Export, cursors, what is drawn (also: right-click in the plot).");
+        menu.response
+            .widget_info(|| WidgetInfo::labeled(Role::Button, true, words.as_str()));
+        menu.response
+            .on_hover_text("Export, cursors, what is drawn (also: right-click in the plot).");
         let search = &mut self.search;
         let add = ui.menu_button("+", |ui| {
             if let Some(id) = menus::channel_menu(ui, view.data, state, search) {
@@ -474,7 +534,8 @@ impl PlotsPanel {
             search.clear();
         }
         let words = format!("Add a channel to plot {}", i + 1);
-        add.response.widget_info(|| WidgetInfo::labeled(Role::Button, true, words.as_str()));
+        add.response
+            .widget_info(|| WidgetInfo::labeled(Role::Button, true, words.as_str()));
         add.response.on_hover_text("Add a channel to this plot.");
     }
 
@@ -531,7 +592,13 @@ impl PlotsPanel {
         }
     }
 
-    fn do_gesture(&mut self, view: &View<'_>, scale: &Scale, gesture: Gesture, asks: &mut Vec<Ask>) {
+    fn do_gesture(
+        &mut self,
+        view: &View<'_>,
+        scale: &Scale,
+        gesture: Gesture,
+        asks: &mut Vec<Ask>,
+    ) {
         let edge_s = scale.to_s;
         let cursor = |cursors: &mut Cursors, which, x: f64| {
             if !cursors.is_on {
@@ -649,7 +716,12 @@ struct Place {
 
 /// A name for a file of a plot.
 fn file_name(plot: &PlotState) -> String {
-    let ids: Vec<&str> = plot.entries.iter().take(3).map(|e| e.channel.as_str()).collect();
+    let ids: Vec<&str> = plot
+        .entries
+        .iter()
+        .take(3)
+        .map(|e| e.channel.as_str())
+        .collect();
     match ids.is_empty() {
         true => "plot".to_owned(),
         false => ids.join("-").replace('.', "-"),
@@ -672,7 +744,8 @@ fn handle(ui: &mut Ui, above: usize, width: f32) -> Option<Deed> {
     response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, words.as_str()));
     let look = ui.visuals().widgets.style(&response);
     let grip = Rect::from_center_size(rect.center(), vec2(40.0, 2.0));
-    ui.painter().rect_filled(grip, 1.0, look.fg_stroke.color.gamma_multiply(0.35));
+    ui.painter()
+        .rect_filled(grip, 1.0, look.fg_stroke.color.gamma_multiply(0.35));
     if response.hovered() || response.dragged() {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeVertical);
     }
@@ -736,7 +809,12 @@ fn paint_zone(ui: &Ui, rect: Rect, words: &str, color: egui::Color32) {
     painter.rect_filled(rect, 4.0, ui.visuals().panel_fill.gamma_multiply(0.7));
     painter.rect_stroke(rect, 4.0, Stroke::new(2.0, color), StrokeKind::Inside);
     let font = FontId::proportional(15.0);
-    let galley = painter.layout(words.to_owned(), font, ui.visuals().strong_text_color(), rect.width() - 20.0);
+    let galley = painter.layout(
+        words.to_owned(),
+        font,
+        ui.visuals().strong_text_color(),
+        rect.width() - 20.0,
+    );
     painter.galley(rect.center() - 0.5 * galley.size(), galley, color);
 }
 
@@ -761,7 +839,8 @@ fn tell_at_pointer(response: &egui::Response, words: String) {
 /// Asks for a frame when something of this panel is due.
 fn repaint_in(ui: &Ui, seconds: Option<f64>) {
     if let Some(seconds) = seconds {
-        ui.ctx().request_repaint_after(Duration::from_secs_f64(seconds));
+        ui.ctx()
+            .request_repaint_after(Duration::from_secs_f64(seconds));
     }
 }
 

@@ -60,17 +60,27 @@ fn y(plot: Rect, axis: Axis, value: f64) -> f32 {
     plot.bottom() - part as f32 * plot.height()
 }
 
-/// Paints a plot. `values` are those of the lines under the pointer; `highlight` is the number of a line
-/// that is pointed at in the legend.
-pub fn paint(
-    ui: &Ui,
-    plot: Rect,
-    picture: &PlotPicture,
-    common: &Common<'_>,
-    values: &[Option<f64>],
-    highlight: Option<usize>,
-) {
+/// What one plot shows besides its lines.
+#[derive(Default)]
+pub struct Above {
+    /// Values of the lines under the pointer.
+    pub values: Vec<Option<f64>>,
+    /// Number of a line that is pointed at in the legend.
+    pub highlight: Option<usize>,
+    /// Words in the upper right corner.
+    pub note: Option<String>,
+}
+
+/// Words that say how much a picture leaves out, if it does.
+pub fn decimation(picture: &PlotPicture) -> Option<String> {
+    let count = picture.samples_per_point;
+    (count > 1).then(|| format!("min/max of {count} samples"))
+}
+
+/// Paints a plot.
+pub fn paint(ui: &Ui, plot: Rect, picture: &PlotPicture, common: &Common<'_>, above: &Above) {
     let dark = ui.visuals().dark_mode;
+    let highlight = above.highlight;
     let outside = ui.painter();
     outside.rect_filled(plot, 0.0, ui.visuals().extreme_bg_color);
     let painter = outside.with_clip_rect(plot.intersect(ui.clip_rect()));
@@ -101,15 +111,19 @@ pub fn paint(
         let pen = Pen {
             width: if drawn.is_bold { 2.6 } else { 1.3 },
             pixel,
-            color: if is_dim { color.gamma_multiply(0.3) } else { color },
+            color: if is_dim {
+                color.gamma_multiply(0.3)
+            } else {
+                color
+            },
         };
         let place = |x: f64, value: f64| pos2(common.x(plot, x), y(plot, *axis, value));
         add_line(&mut mesh, &drawn.line.points, place, plot, pen);
     }
     painter.add(Shape::mesh(mesh));
-    paint_words(ui, &painter, plot, picture, dark);
+    paint_words(ui, &painter, plot, picture, above.note.as_deref(), dark);
     paint_cursors(&painter, plot, common, ui.visuals().text_color());
-    paint_hover(&painter, plot, picture, common, values, dark);
+    paint_hover(&painter, plot, picture, common, &above.values, dark);
     paint_tags(outside, plot, picture, common, dark);
     outside.rect_stroke(plot, 0.0, grid, eframe::egui::StrokeKind::Inside);
 }
@@ -139,7 +153,13 @@ fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPic
             // Counted from zero, so that zero has a number.
             let number = (mark / axis.step).round().abs() as usize;
             if number.is_multiple_of(every) && has_room {
-                outside.text(pos2(x + 6.0 * out, at), anchor, axis.label(*mark), FONT, color);
+                outside.text(
+                    pos2(x + 6.0 * out, at),
+                    anchor,
+                    axis.label(*mark),
+                    FONT,
+                    color,
+                );
             }
         }
         let galley = outside.layout_no_wrap(unit.clone(), FONT, color);
@@ -182,7 +202,14 @@ fn across_color(line: &AcrossLine, dark: bool) -> Color32 {
 
 /// Words on plates: what the picture leaves out, then what stands at the lines across: limits on the right,
 /// the others on the left, above or below their line. Where another plate stands already there is none.
-fn paint_words(ui: &Ui, painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
+fn paint_words(
+    ui: &Ui,
+    painter: &Painter,
+    plot: Rect,
+    picture: &PlotPicture,
+    note: Option<&str>,
+    dark: bool,
+) {
     let mut taken: Vec<Rect> = Vec::new();
     let mut plate = |anchor: Align2, at: Pos2, words: &str, color: Color32| {
         let galley = painter.layout_no_wrap(words.to_owned(), FONT, color);
@@ -197,10 +224,14 @@ fn paint_words(ui: &Ui, painter: &Painter, plot: Rect, picture: &PlotPicture, da
         }
         is_free
     };
-    if picture.samples_per_point > 1 {
-        let words = format!("min/max of {} samples", picture.samples_per_point);
+    if let Some(words) = note {
         let corner = plot.right_top() + vec2(-6.0, 3.0);
-        plate(Align2::RIGHT_TOP, corner, &words, ui.visuals().weak_text_color());
+        plate(
+            Align2::RIGHT_TOP,
+            corner,
+            words,
+            ui.visuals().weak_text_color(),
+        );
     }
     for (line, at) in seen_across(plot, picture) {
         let color = across_color(line, dark);
@@ -258,8 +289,18 @@ fn paint_cursors(painter: &Painter, plot: Rect, common: &Common<'_>, color: Colo
         painter.vline(x, plot.y_range(), Stroke::new(1.5, color));
         let flag = Rect::from_center_size(pos2(x, plot.bottom() - 9.0), vec2(16.0, 16.0));
         painter.rect_filled(flag, 3.0, color);
-        let ground = if color.r() > 128 { Color32::BLACK } else { Color32::WHITE };
-        painter.text(flag.center(), Align2::CENTER_CENTER, which.letter(), FONT, ground);
+        let ground = if color.r() > 128 {
+            Color32::BLACK
+        } else {
+            Color32::WHITE
+        };
+        painter.text(
+            flag.center(),
+            Align2::CENTER_CENTER,
+            which.letter(),
+            FONT,
+            ground,
+        );
     }
 }
 
@@ -302,9 +343,8 @@ fn paint_tags(
         .iter()
         .filter_map(|drawn| {
             let (axis, _) = picture.axes[drawn.side].as_ref()?;
-            let is_seen = |p: &&super::traces::LinePoint| {
-                !p.is_gap() && common.scale.part(p.x) <= 1.0 + 1e-6
-            };
+            let is_seen =
+                |p: &&super::traces::LinePoint| !p.is_gap() && common.scale.part(p.x) <= 1.0 + 1e-6;
             let last = drawn.line.points.iter().rev().find(is_seen)?;
             let at = y(plot, *axis, 0.5 * (last.low + last.high));
             Some((at, drawn.number, drawn.color))
@@ -322,7 +362,13 @@ fn paint_tags(
         most = tag.0 - ROOM;
     }
     for (at, number, color) in tags {
-        badge(painter, pos2(plot.right() + 0.5 * TAGS, at), number, theme::series(dark, color), dark);
+        badge(
+            painter,
+            pos2(plot.right() + 0.5 * TAGS, at),
+            number,
+            theme::series(dark, color),
+            dark,
+        );
     }
 }
 
@@ -331,7 +377,13 @@ pub fn badge(painter: &Painter, center: Pos2, number: usize, color: Color32, dar
     let rect = Rect::from_center_size(center, vec2(15.0, 14.0));
     painter.rect_filled(rect, 3.0, color);
     let ink = if dark { Color32::BLACK } else { Color32::WHITE };
-    painter.text(rect.center(), Align2::CENTER_CENTER, number.to_string(), FONT, ink);
+    painter.text(
+        rect.center(),
+        Align2::CENTER_CENTER,
+        number.to_string(),
+        FONT,
+        ink,
+    );
 }
 
 /// Paints the horizontal axis below the stack; against place with the numbers of the spans in a second row.
@@ -349,7 +401,10 @@ pub fn paint_axis(ui: &Ui, strip: Rect, title: &str, common: &Common<'_>, hover:
         let half = 0.5 * galley.size().x;
         // A number that would run into the title is left out.
         if x + half < title_left - 6.0 {
-            let corner = pos2((x - half).max(strip.left() - GUTTER), row - 0.5 * galley.size().y + 2.0);
+            let corner = pos2(
+                (x - half).max(strip.left() - GUTTER),
+                row - 0.5 * galley.size().y + 2.0,
+            );
             painter.galley(corner, galley, color);
         }
     }
@@ -359,9 +414,12 @@ pub fn paint_axis(ui: &Ui, strip: Rect, title: &str, common: &Common<'_>, hover:
         paint_spans(painter, strip, common, line, color);
     }
     if let (Some(x), Some(words)) = (common.hover, hover) {
-        let galley = painter.layout_no_wrap(words.to_owned(), FONT, ui.visuals().strong_text_color());
+        let galley =
+            painter.layout_no_wrap(words.to_owned(), FONT, ui.visuals().strong_text_color());
         let half = 0.5 * galley.size().x + 4.0;
-        let x = common.x(strip, x).clamp(strip.left() + half, strip.right() - half);
+        let x = common
+            .x(strip, x)
+            .clamp(strip.left() + half, strip.right() - half);
         let rect = Rect::from_center_size(pos2(x, row + 2.0), galley.size() + vec2(8.0, 2.0));
         painter.rect_filled(rect, 3.0, ui.visuals().widgets.inactive.bg_fill);
         painter.galley(rect.min + vec2(4.0, 1.0), galley, color);
@@ -391,7 +449,13 @@ fn paint_spans(
         if let Some(x) = common.seen(strip, 0.5 * (from + to))
             && (number.is_multiple_of(every) || every == 1)
         {
-            painter.text(pos2(x, row), Align2::CENTER_CENTER, number.to_string(), FONT, color);
+            painter.text(
+                pos2(x, row),
+                Align2::CENTER_CENTER,
+                number.to_string(),
+                FONT,
+                color,
+            );
         }
     }
     let left = pos2(strip.left() - 8.0, row);

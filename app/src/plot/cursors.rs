@@ -120,16 +120,17 @@ impl Cursors {
             .map(|c| (value(*c, a_s), value(*c, b_s)))
             .collect();
         let (statistics, due_s) = self.between.of(data, channels, (from_s, to_s), clock_s);
-        let measured = channels
-            .iter()
-            .zip(ends)
-            .zip(statistics)
-            .map(|((channel, (at_a, at_b)), between)| Measured {
-                channel: *channel,
-                at_a,
-                at_b,
-                between: *between,
-            });
+        let measured =
+            channels
+                .iter()
+                .zip(ends)
+                .zip(statistics)
+                .map(|((channel, (at_a, at_b)), between)| Measured {
+                    channel: *channel,
+                    at_a,
+                    at_b,
+                    between: *between,
+                });
         (measured.collect(), due_s)
     }
 }
@@ -144,18 +145,29 @@ mod tests {
         let data = sample::run(30.0);
         let mut cursors = Cursors::default();
         cursors.place(0.0, 30.0, false);
-        for (a, b) in [(3.0, 27.0), (27.0, 3.0), (5.001, 5.003), (7.0, 7.0), (0.0, 29.998)] {
+        for (a, b) in [
+            (3.0, 27.0),
+            (27.0, 3.0),
+            (5.001, 5.003),
+            (7.0, 7.0),
+            (0.0, 29.998),
+        ] {
             cursors.set(Which::A, a, 30.0);
             cursors.set(Which::B, b, 30.0);
             let (measured, _) = cursors.measure(&data, &[0, 3], 30.0, a * 100.0 + b);
             let one = measured[0];
-            let samples: Vec<f64> = data.history.samples(0, a.min(b), a.max(b)).map(|s| s.1).collect();
+            let samples: Vec<f64> = data
+                .history
+                .samples(0, a.min(b), a.max(b))
+                .map(|s| s.1)
+                .collect();
             let n = samples.len() as f64;
             let mean = samples.iter().sum::<f64>() / n;
             let deviation = (samples.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
             let rms = (samples.iter().map(|v| v * v).sum::<f64>() / n).sqrt();
             // Sums of 1.5e4 numbers of three digits: rounding is below 1e-9.
-            let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-8;
+            let close =
+                |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-8;
             assert_eq!(one.between.count(), samples.len() as u64, "{a} {b}");
             assert!(close(one.between.mean(), mean) && close(one.between.std(), deviation));
             assert!(close(one.between.rms(), rms));

@@ -3,9 +3,7 @@
 use super::scale::Scale;
 use crate::data::{Data, Weight};
 use crate::theme;
-use eframe::egui::{
-    Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, Ui, pos2, vec2,
-};
+use eframe::egui::{Align2, Color32, FontId, Painter, Pos2, Rect, Shape, Stroke, Ui, pos2, vec2};
 use rt_core::record::event::EventRecord;
 
 /// Height of the lane above the plots, in points.
@@ -80,7 +78,9 @@ pub fn paint_shape(painter: &Painter, weight: Weight, at: Pos2, color: Color32) 
 /// The lane above the plots: shapes, and words of markers, warnings and trips where there is room.
 pub fn paint_lane(ui: &Ui, lane: Rect, events: &[SeenEvent<'_>]) {
     let dark = ui.visuals().dark_mode;
-    let painter = ui.painter().with_clip_rect(lane.expand2(vec2(HALF + 2.0, 0.0)));
+    let painter = ui
+        .painter()
+        .with_clip_rect(lane.expand2(vec2(HALF + 2.0, 0.0)));
     let font = FontId::proportional(13.0);
     for (i, seen) in events.iter().enumerate() {
         let color = color(seen.weight, dark);
@@ -125,7 +125,10 @@ pub fn paint_lines(painter: &Painter, plot: Rect, events: &[SeenEvent<'_>], dark
 
 /// Words of the events near a place of the screen, the heaviest first; empty if there are none.
 pub fn words_near(events: &[SeenEvent<'_>], x: f32) -> String {
-    let mut near: Vec<_> = events.iter().filter(|e| (e.x - x).abs() <= HALF + 2.0).collect();
+    let mut near: Vec<_> = events
+        .iter()
+        .filter(|e| (e.x - x).abs() <= HALF + 2.0)
+        .collect();
     near.sort_by_key(|e| std::cmp::Reverse(e.weight));
     let more = near.len().saturating_sub(6);
     let mut words: Vec<String> = near

@@ -167,7 +167,8 @@ pub fn scroll_bar(ui: &Ui, strip: Rect, scale: &Scale, known: (f64, f64)) -> Opt
     response.widget_info(|| WidgetInfo::slider(true, scale.to, words));
     let visuals = ui.visuals();
     let track = strip.shrink2(Vec2::new(0.0, 3.0));
-    ui.painter().rect_filled(track, 3.0, visuals.extreme_bg_color);
+    ui.painter()
+        .rect_filled(track, 3.0, visuals.extreme_bg_color);
     let length = (known.1 - known.0).max(scale.to - scale.from).max(1e-9);
     let x = |at: f64| {
         let part = ((at - known.0) / length).clamp(0.0, 1.0);
@@ -177,10 +178,18 @@ pub fn scroll_bar(ui: &Ui, strip: Rect, scale: &Scale, known: (f64, f64)) -> Opt
     // A thumb that can be seen and taken, however short the picture.
     let middle = 0.5 * (left + right);
     let half = 0.5 * (right - left).max(12.0);
-    let thumb = Rect::from_min_max(pos2(middle - half, track.top()), pos2(middle + half, track.bottom()));
+    let thumb = Rect::from_min_max(
+        pos2(middle - half, track.top()),
+        pos2(middle + half, track.bottom()),
+    );
     let look = visuals.widgets.style(&response);
-    ui.painter().rect_filled(thumb.intersect(track), 3.0, look.fg_stroke.color.gamma_multiply(0.6));
-    let response = response.on_hover_text("Drag to look back; double-click to go back to the newest samples.");
+    ui.painter().rect_filled(
+        thumb.intersect(track),
+        3.0,
+        look.fg_stroke.color.gamma_multiply(0.6),
+    );
+    let response =
+        response.on_hover_text("Drag to look back; double-click to go back to the newest samples.");
     if response.double_clicked() {
         return Some(Gesture::Release);
     }

@@ -65,7 +65,11 @@ pub fn show(
         let middle = rect.center().y;
         let painter = ui.painter();
         if response.hovered() || response.has_focus() {
-            painter.rect_filled(rect.expand(1.0), 3.0, ui.visuals().widgets.hovered.weak_bg_fill);
+            painter.rect_filled(
+                rect.expand(1.0),
+                3.0,
+                ui.visuals().widgets.hovered.weak_bg_fill,
+            );
             deeds.push(LegendDeed::Point(i + 1));
         }
         badge(painter, pos2(rect.left() + 9.0, middle), i + 1, color, dark);
@@ -77,12 +81,22 @@ pub fn show(
             WidgetInfo::labeled(Role::Button, true, format!("{name} in plot {}", plot + 1))
         });
         let about = match channel {
-            Some(c) => format!("{} ({}, {})\nClick for what can be done with this line.", c.label, c.id, c.role.name()),
-            None => "This bench or recording has no such channel; it will be drawn when it has.".to_owned(),
+            Some(c) => format!(
+                "{} ({}, {})\nClick for what can be done with this line.",
+                c.label,
+                c.id,
+                c.role.name()
+            ),
+            None => "This bench or recording has no such channel; it will be drawn when it has."
+                .to_owned(),
         };
         let response = response.on_hover_text(about);
         Popup::menu(&response).show(|ui| {
-            let bold = if entry.is_bold { "Thin line" } else { "Wide line" };
+            let bold = if entry.is_bold {
+                "Thin line"
+            } else {
+                "Wide line"
+            };
             if ui.button(bold).clicked() {
                 deeds.push(LegendDeed::Bold(entry.channel.clone(), !entry.is_bold));
             }
@@ -112,6 +126,7 @@ fn removes(ui: &Ui, rect: Rect, plot: usize, name: &str) -> bool {
     } else {
         Color32::from_gray(128)
     };
-    ui.painter().text(rect.center(), Align2::CENTER_CENTER, "×", NAME, color);
+    ui.painter()
+        .text(rect.center(), Align2::CENTER_CENTER, "×", NAME, color);
     response.on_hover_text(words).clicked()
 }

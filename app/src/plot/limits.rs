@@ -50,10 +50,19 @@ mod tests {
     #[test]
     fn the_limit_of_the_statistical_maximum_goes_with_the_speed() {
         let limits = EN_50367.as_ref().unwrap();
-        for (kmh, expected) in [(80.0, 300.0), (200.0, 300.0), (250.0, 350.0), (320.0, 350.0), (350.0, 400.0)] {
+        for (kmh, expected) in [
+            (80.0, 300.0),
+            (200.0, 300.0),
+            (250.0, 350.0),
+            (320.0, 350.0),
+            (350.0, 400.0),
+        ] {
             assert_eq!(limits.statistical_max_at(kmh).unwrap().force_n, expected);
         }
         assert_eq!(limits.statistical_min_n, 0.0);
-        assert_eq!((limits.standard.as_str(), limits.system.as_str()), ("EN 50367", "25 kV AC"));
+        assert_eq!(
+            (limits.standard.as_str(), limits.system.as_str()),
+            ("EN 50367", "25 kV AC")
+        );
     }
 }

@@ -98,7 +98,10 @@ fn add_band(mesh: &mut Mesh, bars: &[Bar], pen: Pen) {
     for i in 0..=last {
         let around = &solid[i.saturating_sub(reach)..=(i + reach).min(last)];
         let top = around.iter().fold(f32::INFINITY, |t, b| t.min(b.top)) - half;
-        let bottom = around.iter().fold(f32::NEG_INFINITY, |t, b| t.max(b.bottom)) + half;
+        let bottom = around
+            .iter()
+            .fold(f32::NEG_INFINITY, |t, b| t.max(b.bottom))
+            + half;
         let x = bars[i].x;
         mesh.colored_vertex(pos2(x, top - pen.pixel), clear);
         mesh.colored_vertex(pos2(x, top), pen.color);
@@ -217,7 +220,11 @@ mod tests {
             passage: None,
         };
         let line = crate::plot::traces::line(&data, 0, &scale, 600.0, 1.0);
-        let points: Vec<_> = line.points.iter().map(|p| (3.0 * p.x, p.low, p.high)).collect();
+        let points: Vec<_> = line
+            .points
+            .iter()
+            .map(|p| (3.0 * p.x, p.low, p.high))
+            .collect();
         let mesh = drawn(&points);
         let (_, high) = reach(&mesh);
         assert!((250.0..=250.6).contains(&high), "{high}");
@@ -229,17 +236,30 @@ mod tests {
 
     #[test]
     fn a_band_reaches_from_the_smallest_to_the_largest() {
-        let (low, high) = reach(&drawn(&[(0.0, 1.0, 5.0), (1.0, -30.0, 40.0), (2.0, 2.0, 3.0)]));
+        let (low, high) = reach(&drawn(&[
+            (0.0, 1.0, 5.0),
+            (1.0, -30.0, 40.0),
+            (2.0, 2.0, 3.0),
+        ]));
         assert!((40.0..=40.6).contains(&high) && (-30.6..=-30.0).contains(&low));
     }
 
     #[test]
     fn nothing_is_drawn_across_a_gap() {
         let gap = (3.0, f64::NAN, f64::NAN);
-        let mesh = drawn(&[(0.0, 1.0, 1.0), (1.0, 1.0, 1.0), gap, (6.0, 2.0, 2.0), (7.0, 2.0, 2.0)]);
+        let mesh = drawn(&[
+            (0.0, 1.0, 1.0),
+            (1.0, 1.0, 1.0),
+            gap,
+            (6.0, 2.0, 2.0),
+            (7.0, 2.0, 2.0),
+        ]);
         for triangle in mesh.triangles() {
             let x = triangle.map(|i| mesh.vertices[i as usize].pos.x);
-            assert!(x.iter().all(|x| *x < 3.0) || x.iter().all(|x| *x > 3.0), "{x:?}");
+            assert!(
+                x.iter().all(|x| *x < 3.0) || x.iter().all(|x| *x > 3.0),
+                "{x:?}"
+            );
         }
         // A sample alone is a dot.
         assert!(!drawn(&[gap, (5.0, 1.0, 1.0), gap]).is_empty());
@@ -248,7 +268,12 @@ mod tests {
 
     #[test]
     fn a_steep_line_keeps_its_width() {
-        let steep = drawn(&[(0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (2.0, 400.0, 400.0), (3.0, 400.0, 400.0)]);
+        let steep = drawn(&[
+            (0.0, 0.0, 0.0),
+            (1.0, 0.0, 0.0),
+            (2.0, 400.0, 400.0),
+            (3.0, 400.0, 400.0),
+        ]);
         // At half its height the band is as wide as the points stand apart.
         let wide: f32 = steep
             .triangles()

@@ -45,9 +45,19 @@ pub fn statistics_lines(found: &ChannelStatistics) -> Vec<AcrossLine> {
     };
     let (low, high) = (mean - 3.0 * deviation, mean + 3.0 * deviation);
     vec![
-        AcrossLine::new(high, format!("F_m + 3σ  {high:.0} N"), "+ 3σ", Meaning::Deviation),
+        AcrossLine::new(
+            high,
+            format!("F_m + 3σ  {high:.0} N"),
+            "+ 3σ",
+            Meaning::Deviation,
+        ),
         AcrossLine::new(mean, format!("F_m  {mean:.0} N"), "F_m", Meaning::Mean),
-        AcrossLine::new(low, format!("F_m − 3σ  {low:.0} N"), "− 3σ", Meaning::Deviation),
+        AcrossLine::new(
+            low,
+            format!("F_m − 3σ  {low:.0} N"),
+            "− 3σ",
+            Meaning::Deviation,
+        ),
     ]
 }
 

@@ -174,11 +174,17 @@ mod tests {
         for (now, begin, end) in [(14.0, 5.0, 14.0), (24.5, 20.0, 24.5), (32.9, 20.0, 29.999)] {
             let passage = Passage::newest(&history, 0, now).unwrap();
             let (from, to) = passage.times_s(&history).unwrap();
-            assert!((from - begin).abs() < 2e-3 && (to - end).abs() < 2e-3, "{now}: {from} {to}");
+            assert!(
+                (from - begin).abs() < 2e-3 && (to - end).abs() < 2e-3,
+                "{now}: {from} {to}"
+            );
             // Half-way in time is half-way along the line.
             let middle = 0.5 * (from + to);
             let place = passage.place_at(&history, middle).unwrap();
-            assert!((place - (100.0 + 50.0 * (middle - begin))).abs() < 0.1, "{place}");
+            assert!(
+                (place - (100.0 + 50.0 * (middle - begin))).abs() < 0.1,
+                "{place}"
+            );
             let back = passage.time_at(&history, place).unwrap();
             assert!((back - middle).abs() < 2e-3);
             let speed = passage.speed(&history, from, to).unwrap();
@@ -197,7 +203,10 @@ mod tests {
         let history = places(2_400_000, place);
         let passage = Passage::newest(&history, 0, 2399.999).unwrap();
         let (from, to) = passage.times_s(&history).unwrap();
-        assert!((from - 1800.0).abs() < 2e-3 && (to - 1820.0).abs() < 2e-3, "{from} {to}");
+        assert!(
+            (from - 1800.0).abs() < 2e-3 && (to - 1820.0).abs() < 2e-3,
+            "{from} {to}"
+        );
         let (begin, end) = passage.places_m(&history).unwrap();
         assert!(begin < 0.1 && (end - 1400.0).abs() < 0.2, "{begin} {end}");
     }

@@ -96,7 +96,9 @@ impl PlotState {
     /// Whether a channel can be added; words if not.
     pub fn accepts(&self, data: &Data, id: &str) -> Result<(), String> {
         let Some((_, channel)) = data.channel(id) else {
-            return Err(format!("There is no channel '{id}' in this bench or recording."));
+            return Err(format!(
+                "There is no channel '{id}' in this bench or recording."
+            ));
         };
         if self.entries.iter().any(|e| e.channel == id) {
             return Err(format!("{} is in this plot already.", channel.label));
@@ -155,9 +157,15 @@ impl PlotState {
 /// each channel that is measured or commanded.
 pub fn defaults(channels: &[Channel]) -> Vec<PlotState> {
     let has = |id: &str| channels.iter().any(|c| c.id == id);
-    if ["force", "force_20hz", "motor_reference", "motor_position", "tracking_error"]
-        .into_iter()
-        .all(has)
+    if [
+        "force",
+        "force_20hz",
+        "motor_reference",
+        "motor_position",
+        "tracking_error",
+    ]
+    .into_iter()
+    .all(has)
     {
         let mut force = PlotState::of(&["force", "force_20hz"]);
         force.weight = 1.6;
@@ -183,7 +191,10 @@ mod tests {
     #[test]
     fn a_pantograph_bench_begins_with_force_motor_and_error() {
         let data = sample::run(0.1);
-        let titles: Vec<String> = defaults(&data.channels).iter().map(|p| p.title(&data)).collect();
+        let titles: Vec<String> = defaults(&data.channels)
+            .iter()
+            .map(|p| p.title(&data))
+            .collect();
         assert_eq!(
             titles,
             [
@@ -194,7 +205,10 @@ mod tests {
         );
         let mut others = data.channels.clone();
         others.retain(|c| c.id != "force_20hz");
-        let ids: Vec<String> = defaults(&others).iter().map(|p| p.entries[0].channel.clone()).collect();
+        let ids: Vec<String> = defaults(&others)
+            .iter()
+            .map(|p| p.entries[0].channel.clone())
+            .collect();
         assert_eq!(ids, ["force", "motor_position", "motor_reference"]);
         assert!(defaults(&[]).is_empty());
     }
@@ -207,9 +221,16 @@ mod tests {
         plot.add(&data, "motor_reference").unwrap();
         assert_eq!(plot.units(&data), ["N", "mm"]);
         let words = plot.add(&data, "line_position").unwrap_err();
-        assert!(words.contains("N on the left and mm on the right"), "{words}");
+        assert!(
+            words.contains("N on the left and mm on the right"),
+            "{words}"
+        );
         assert!(plot.add(&data, "force").unwrap_err().contains("already"));
-        assert!(plot.add(&data, "nothing").unwrap_err().contains("'nothing'"));
+        assert!(
+            plot.add(&data, "nothing")
+                .unwrap_err()
+                .contains("'nothing'")
+        );
         plot.remove("force");
         plot.add(&data, "line_position").unwrap();
         assert_eq!(plot.units(&data), ["mm", ""]);

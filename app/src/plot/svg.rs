@@ -39,7 +39,13 @@ pub fn svg(drawing: &Drawing<'_>) -> String {
          viewBox=\"0 0 {WIDTH} {height}\" font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n"
     );
-    text(&mut out, (LEFT, 26.0), "start", "font-size=\"17\" font-weight=\"bold\"", drawing.title);
+    text(
+        &mut out,
+        (LEFT, 26.0),
+        "start",
+        "font-size=\"17\" font-weight=\"bold\"",
+        drawing.title,
+    );
     let marks = horizontal_marks(drawing.scale, (WIDTH - LEFT - RIGHT) as f32);
     let mut top = TITLE;
     for (i, plot) in drawing.plots.iter().enumerate() {
@@ -49,7 +55,13 @@ pub fn svg(drawing: &Drawing<'_>) -> String {
         top += PLOT;
     }
     for (mark, label) in &marks {
-        text(&mut out, (x(drawing.scale, *mark), top + 18.0), "middle", "", label);
+        text(
+            &mut out,
+            (x(drawing.scale, *mark), top + 18.0),
+            "middle",
+            "",
+            label,
+        );
     }
     let title = horizontal_title(drawing.against);
     text(&mut out, (0.5 * WIDTH, top + 40.0), "middle", "", title);
@@ -112,7 +124,13 @@ fn legend(out: &mut String, plot: &PlotPicture, base: f64) {
     }
     if plot.samples_per_point > 1 {
         let words = format!("min/max of {} samples", plot.samples_per_point);
-        text(out, (WIDTH - RIGHT, base), "end", "fill-opacity=\"0.7\"", &words);
+        text(
+            out,
+            (WIDTH - RIGHT, base),
+            "end",
+            "fill-opacity=\"0.7\"",
+            &words,
+        );
     }
 }
 
@@ -124,8 +142,14 @@ fn one(
     (number, top): (usize, f64),
 ) {
     let (scale, right) = (drawing.scale, WIDTH - RIGHT);
-    let frame = format!("x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{PLOT}\"", right - LEFT);
-    let _ = writeln!(out, "<clipPath id=\"plot{number}\"><rect {frame}/></clipPath>");
+    let frame = format!(
+        "x=\"{LEFT}\" y=\"{top}\" width=\"{}\" height=\"{PLOT}\"",
+        right - LEFT
+    );
+    let _ = writeln!(
+        out,
+        "<clipPath id=\"plot{number}\"><rect {frame}/></clipPath>"
+    );
     let upright = |out: &mut String, at: f64, stroke: &str| {
         let _ = writeln!(
             out,
@@ -136,7 +160,11 @@ fn one(
     for (mark, _) in marks {
         upright(out, x(scale, *mark), "#dddddd");
     }
-    for support in drawing.line.map(|l| l.supports_m.as_slice()).unwrap_or_default() {
+    for support in drawing
+        .line
+        .map(|l| l.supports_m.as_slice())
+        .unwrap_or_default()
+    {
         if (0.0..=1.0).contains(&scale.part(*support)) {
             upright(out, x(scale, *support), "#999999");
         }
@@ -175,17 +203,30 @@ fn one(
 }
 
 fn draw_line(out: &mut String, line: &DrawnLine, scale: &Scale, axis: Axis, top: f64) {
-    let style = format!("stroke=\"{0}\" stroke-width=\"{1}\" stroke-linejoin=\"bevel\"", color(line), width(line));
+    let style = format!(
+        "stroke=\"{0}\" stroke-width=\"{1}\" stroke-linejoin=\"bevel\"",
+        color(line),
+        width(line)
+    );
     let points = &line.line.points;
     for run in points.split(|p| p.is_gap()).filter(|r| !r.is_empty()) {
-        let at = |x_at: f64, value: f64| format!("{:.2},{:.2} ", x(scale, x_at), y(axis, value, top));
+        let at =
+            |x_at: f64, value: f64| format!("{:.2},{:.2} ", x(scale, x_at), y(axis, value, top));
         let there: String = run.iter().map(|p| at(p.x, p.high)).collect();
         if line.line.samples_per_point > 1 {
             let back: String = run.iter().rev().map(|p| at(p.x, p.low)).collect();
             let fill = color(line);
-            let _ = writeln!(out, "<polygon points=\"{there}{}\" fill=\"{fill}\" {style}/>", back.trim_end());
+            let _ = writeln!(
+                out,
+                "<polygon points=\"{there}{}\" fill=\"{fill}\" {style}/>",
+                back.trim_end()
+            );
         } else {
-            let _ = writeln!(out, "<polyline points=\"{}\" fill=\"none\" {style}/>", there.trim_end());
+            let _ = writeln!(
+                out,
+                "<polyline points=\"{}\" fill=\"none\" {style}/>",
+                there.trim_end()
+            );
         }
     }
 }
@@ -236,7 +277,12 @@ mod tests {
             let (before, after) = rest.split_at(at);
             assert!(!before.contains('>'), "stray > in {before:?}");
             for part in before.split('&').skip(1) {
-                assert!(["amp;", "lt;", "gt;", "quot;"].iter().any(|e| part.starts_with(e)), "{part}");
+                assert!(
+                    ["amp;", "lt;", "gt;", "quot;"]
+                        .iter()
+                        .any(|e| part.starts_with(e)),
+                    "{part}"
+                );
             }
             let end = after.find('>').unwrap();
             let tag = &after[1..end];
@@ -248,7 +294,10 @@ mod tests {
             }
             rest = &after[end + 1..];
         }
-        assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest:?}");
+        assert!(
+            open.is_empty() && rest.trim().is_empty(),
+            "{open:?} {rest:?}"
+        );
     }
 
     #[test]

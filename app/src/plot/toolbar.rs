@@ -60,7 +60,9 @@ pub fn show(
                 deeds.push(ToolDeed::Marker);
             }
         }
-        let add = ui.button("Add plot").on_hover_text("An empty plot below the others.");
+        let add = ui
+            .button("Add plot")
+            .on_hover_text("An empty plot below the others.");
         if add.clicked() {
             deeds.push(ToolDeed::AddPlot);
         }
@@ -97,7 +99,9 @@ fn spans(ui: &mut Ui, horizontal: &mut Horizontal) {
     for choice in choices {
         let is_chosen = horizontal.held.is_none() && span(horizontal) == choice;
         let about = match (against, choice) {
-            (Against::Time, Some(_)) => "The newest on the right. Turn the wheel over a plot for other widths.",
+            (Against::Time, Some(_)) => {
+                "The newest on the right. Turn the wheel over a plot for other widths."
+            }
             (Against::Time, None) => "All that is in memory.",
             (Against::Place, Some(_)) => "The stretch of line up to the train.",
             (Against::Place, None) => "The whole section.",
@@ -163,11 +167,21 @@ fn live(ui: &mut Ui, view: &View<'_>, horizontal: &Horizontal, deeds: &mut Vec<T
     }
     let (words, back) = match (horizontal.held, view.is_replay) {
         (Some((from, to)), is_replay) => (
-            format!("Not live: {from:.2} to {to:.2} {}", horizontal.against.unit()),
-            Some(if is_replay { "Back to the play head" } else { "Back to live" }),
+            format!(
+                "Not live: {from:.2} to {to:.2} {}",
+                horizontal.against.unit()
+            ),
+            Some(if is_replay {
+                "Back to the play head"
+            } else {
+                "Back to live"
+            }),
         ),
         (None, true) => (format!("Recording at {:.3} s", view.now_s), None),
-        (None, false) => (format!("Not live: stands at {:.3} s", view.now_s), Some("Back to live")),
+        (None, false) => (
+            format!("Not live: stands at {:.3} s", view.now_s),
+            Some("Back to live"),
+        ),
     };
     let color = theme::warning(dark);
     Frame::new()
@@ -180,7 +194,9 @@ fn live(ui: &mut Ui, view: &View<'_>, horizontal: &Horizontal, deeds: &mut Vec<T
             );
         });
     if let Some(back) = back {
-        let button = ui.button(back).on_hover_text("Also: double-click in a plot, or key Home there.");
+        let button = ui
+            .button(back)
+            .on_hover_text("Also: double-click in a plot, or key Home there.");
         if button.clicked() {
             deeds.push(ToolDeed::Live);
         }

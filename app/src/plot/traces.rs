@@ -154,7 +154,9 @@ mod tests {
 
     #[test]
     fn a_peak_stays_at_every_width_and_zoom() {
-        let data = data(200_000, |n| Some(if n == 123_456 { 9.0 } else { (n % 5) as f64 }));
+        let data = data(200_000, |n| {
+            Some(if n == 123_456 { 9.0 } else { (n % 5) as f64 })
+        });
         for width in [50.0, 300.0, 1600.0] {
             for (from, to) in [(0.0, 200.0), (100.0, 140.0), (123.4, 123.5)] {
                 let line = line(&data, 0, &time(from, to), width, 1e3);
@@ -181,7 +183,10 @@ mod tests {
         });
         for width in [100.0, 1000.0] {
             let line = line(&data, 0, &time(0.0, 10.0), width, 1.0);
-            let holes = line.points.windows(2).filter(|w| !w[0].is_gap() && w[1].is_gap());
+            let holes = line
+                .points
+                .windows(2)
+                .filter(|w| !w[0].is_gap() && w[1].is_gap());
             assert_eq!(holes.count(), 2, "{width}");
             let drawn = |from: f64, to: f64| {
                 let within = |p: &&LinePoint| p.x > from && p.x < to && !p.is_gap();
