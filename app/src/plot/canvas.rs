@@ -1,12 +1,12 @@
-//! Paints one plot and the axis below the stack.
+//! Paints one plot: axes, lines, what is measured, numbers at the ends of the lines.
 
 use super::axis::Axis;
 use super::cursors::Which;
 use super::events::{SeenEvent, paint_lines};
 use super::mesh::{Pen, add_line};
-use super::overlay::{AcrossLine, Meaning};
 use super::picture::PlotPicture;
 use super::scale::Scale;
+use super::words::{paint_across, paint_words};
 use crate::data::LineMarks;
 use crate::theme;
 use eframe::egui::epaint::TextShape;
@@ -18,13 +18,12 @@ use eframe::egui::{
 pub const GUTTER: f32 = 68.0;
 /// Room for the numbers of the lines at their right ends.
 pub const TAGS: f32 = 22.0;
-/// Height of the horizontal axis, and of the spans below it.
-pub const AXIS: f32 = 22.0;
 /// Room above and below the outermost marks, as a part of the axis.
 const MARGIN: f64 = 0.06;
 /// Least distance of two numbers of a vertical axis.
 const NUMBER_ROOM: f32 = 16.0;
-const FONT: FontId = FontId::proportional(13.0);
+/// The font of numbers and words in plots.
+pub const FONT: FontId = FontId::proportional(13.0);
 
 /// What is painted in every plot alike.
 pub struct Common<'a> {
@@ -48,29 +47,41 @@ impl Common<'_> {
         plot.left() + self.scale.part(x) as f32 * plot.width()
     }
 
-    fn seen(&self, plot: Rect, x: f64) -> Option<f32> {
+    /// The same, if it is within the plot.
+    pub fn seen(&self, plot: Rect, x: f64) -> Option<f32> {
         (0.0..=1.0)
             .contains(&self.scale.part(x))
             .then(|| self.x(plot, x))
     }
 }
 
-fn y(plot: Rect, axis: Axis, value: f64) -> f32 {
+/// Where a value stands on the screen.
+pub fn y(plot: Rect, axis: Axis, value: f64) -> f32 {
     let part = (axis.part(value) + MARGIN) / (1.0 + 2.0 * MARGIN);
     plot.bottom() - part as f32 * plot.height()
 }
 
-/// Paints a plot. `values` are those of the lines under the pointer; `highlight` is the number of a line
-/// that is pointed at in the legend.
-pub fn paint(
-    ui: &Ui,
-    plot: Rect,
-    picture: &PlotPicture,
-    common: &Common<'_>,
-    values: &[Option<f64>],
-    highlight: Option<usize>,
-) {
+/// What one plot shows besides its lines.
+#[derive(Default)]
+pub struct Above {
+    /// Values of the lines under the pointer.
+    pub values: Vec<Option<f64>>,
+    /// Number of a line that is pointed at in the legend.
+    pub highlight: Option<usize>,
+    /// Words in the upper right corner.
+    pub note: Option<String>,
+}
+
+/// Words that say how much a picture leaves out, if it does.
+pub fn decimation(picture: &PlotPicture) -> Option<String> {
+    let count = picture.samples_per_point;
+    (count > 1).then(|| format!("min/max of {count} samples"))
+}
+
+/// Paints a plot.
+pub fn paint(ui: &Ui, plot: Rect, picture: &PlotPicture, common: &Common<'_>, above: &Above) {
     let dark = ui.visuals().dark_mode;
+    let highlight = above.highlight;
     let outside = ui.painter();
     outside.rect_filled(plot, 0.0, ui.visuals().extreme_bg_color);
     let painter = outside.with_clip_rect(plot.intersect(ui.clip_rect()));
@@ -111,9 +122,9 @@ pub fn paint(
         add_line(&mut mesh, &drawn.line.points, place, plot, pen);
     }
     painter.add(Shape::mesh(mesh));
-    paint_words(ui, &painter, plot, picture, dark);
+    paint_words(ui, &painter, plot, picture, above.note.as_deref(), dark);
     paint_cursors(&painter, plot, common, ui.visuals().text_color());
-    paint_hover(&painter, plot, picture, common, values, dark);
+    paint_hover(&painter, plot, picture, common, &above.values, dark);
     paint_tags(outside, plot, picture, common, dark);
     outside.rect_stroke(plot, 0.0, grid, eframe::egui::StrokeKind::Inside);
 }
@@ -158,77 +169,6 @@ fn paint_axes(outside: &Painter, inside: &Painter, plot: Rect, picture: &PlotPic
         let quarter = -std::f32::consts::FRAC_PI_2;
         let text = TextShape::new(corner, galley, color);
         outside.add(text.with_angle_and_anchor(quarter, Align2::CENTER_CENTER));
-    }
-}
-
-fn paint_across(painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
-    for (line, at) in seen_across(plot, picture) {
-        let path = [pos2(plot.left(), at), pos2(plot.right(), at)];
-        let (dash, gap) = match line.meaning {
-            Meaning::Limit => (10.0, 6.0),
-            Meaning::Mean => (24.0, 3.0),
-            Meaning::Deviation => (3.0, 4.0),
-        };
-        let stroke = Stroke::new(1.2, across_color(line, dark));
-        painter.extend(Shape::dashed_line(&path, stroke, dash, gap));
-    }
-}
-
-fn seen_across(plot: Rect, picture: &PlotPicture) -> impl Iterator<Item = (&AcrossLine, f32)> {
-    let (side, lines) = &picture.across;
-    let axis = picture.axes[*side].as_ref().map(|(axis, _)| *axis);
-    lines.iter().filter_map(move |line| {
-        let at = y(plot, axis?, line.value);
-        plot.y_range().contains(at).then_some((line, at))
-    })
-}
-
-fn across_color(line: &AcrossLine, dark: bool) -> Color32 {
-    match line.meaning {
-        Meaning::Limit => super::events::color(crate::data::Weight::Trip, dark),
-        Meaning::Mean | Meaning::Deviation => Color32::from_gray(if dark { 215 } else { 50 }),
-    }
-}
-
-/// Words on plates: what the picture leaves out, then what stands at the lines across: limits on the right,
-/// the others on the left, above or below their line. Where another plate stands already there is none.
-fn paint_words(ui: &Ui, painter: &Painter, plot: Rect, picture: &PlotPicture, dark: bool) {
-    let mut taken: Vec<Rect> = Vec::new();
-    let mut plate = |anchor: Align2, at: Pos2, words: &str, color: Color32| {
-        let galley = painter.layout_no_wrap(words.to_owned(), FONT, color);
-        let rect = anchor.anchor_size(at, galley.size());
-        let is_free = plot.contains_rect(rect) && !taken.iter().any(|t| t.intersects(rect));
-        if is_free {
-            let ground = if dark { 14 } else { 255 };
-            let ground = Color32::from_rgba_unmultiplied(ground, ground, ground, 140);
-            painter.rect_filled(rect.expand2(vec2(3.0, 0.0)), 2.0, ground);
-            painter.galley(rect.min, galley, color);
-            taken.push(rect.expand2(vec2(4.0, 0.0)));
-        }
-        is_free
-    };
-    if picture.samples_per_point > 1 {
-        let words = format!("min/max of {} samples", picture.samples_per_point);
-        let corner = plot.right_top() + vec2(-6.0, 3.0);
-        plate(
-            Align2::RIGHT_TOP,
-            corner,
-            &words,
-            ui.visuals().weak_text_color(),
-        );
-    }
-    for (line, at) in seen_across(plot, picture) {
-        let color = across_color(line, dark);
-        let (x, above, below) = match line.meaning {
-            Meaning::Limit => (plot.right() - 8.0, Align2::RIGHT_BOTTOM, Align2::RIGHT_TOP),
-            Meaning::Mean | Meaning::Deviation => {
-                (plot.left() + 8.0, Align2::LEFT_BOTTOM, Align2::LEFT_TOP)
-            }
-        };
-        let roomy = plot.width() > 620.0;
-        let words = if roomy { &line.label } else { &line.short };
-        let _ = plate(above, pos2(x, at - 1.0), words, color)
-            || plate(below, pos2(x, at + 1.0), words, color);
     }
 }
 
@@ -368,80 +308,4 @@ pub fn badge(painter: &Painter, center: Pos2, number: usize, color: Color32, dar
         FONT,
         ink,
     );
-}
-
-/// Paints the horizontal axis below the stack; against place with the numbers of the spans in a second row.
-pub fn paint_axis(ui: &Ui, strip: Rect, title: &str, common: &Common<'_>, hover: Option<&str>) {
-    let dark = ui.visuals().dark_mode;
-    let color = Color32::from_gray(if dark { 190 } else { 70 });
-    let painter = ui.painter();
-    let row = strip.top() + 0.5 * AXIS;
-    let named = painter.layout_no_wrap(title.to_owned(), FONT, ui.visuals().weak_text_color());
-    let title_left = strip.right() - named.size().x;
-    for (mark, label) in common.marks {
-        let x = common.x(strip, *mark);
-        painter.vline(x, strip.top()..=strip.top() + 4.0, Stroke::new(1.0, color));
-        let galley = painter.layout_no_wrap(label.clone(), FONT, color);
-        let half = 0.5 * galley.size().x;
-        // A number that would run into the title is left out.
-        if x + half < title_left - 6.0 {
-            let corner = pos2(
-                (x - half).max(strip.left() - GUTTER),
-                row - 0.5 * galley.size().y + 2.0,
-            );
-            painter.galley(corner, galley, color);
-        }
-    }
-    let corner = pos2(title_left, row - 0.5 * named.size().y + 2.0);
-    painter.galley(corner, named, color);
-    if let Some(line) = common.line {
-        paint_spans(painter, strip, common, line, color);
-    }
-    if let (Some(x), Some(words)) = (common.hover, hover) {
-        let galley =
-            painter.layout_no_wrap(words.to_owned(), FONT, ui.visuals().strong_text_color());
-        let half = 0.5 * galley.size().x + 4.0;
-        let x = common
-            .x(strip, x)
-            .clamp(strip.left() + half, strip.right() - half);
-        let rect = Rect::from_center_size(pos2(x, row + 2.0), galley.size() + vec2(8.0, 2.0));
-        painter.rect_filled(rect, 3.0, ui.visuals().widgets.inactive.bg_fill);
-        painter.galley(rect.min + vec2(4.0, 1.0), galley, color);
-    }
-}
-
-/// Numbers of the spans, each in the middle of its own; every second, fifth … where they are narrow.
-fn paint_spans(
-    painter: &Painter,
-    strip: Rect,
-    common: &Common<'_>,
-    line: &LineMarks,
-    color: Color32,
-) {
-    let spans: Vec<(f64, f64)> = line.supports_m.windows(2).map(|w| (w[0], w[1])).collect();
-    let Some(widest) = spans.iter().map(|(a, b)| b - a).reduce(f64::max) else {
-        return;
-    };
-    let width = (widest / (common.scale.to - common.scale.from)) as f32 * strip.width();
-    let every = [1, 2, 5, 10, 20, 50]
-        .into_iter()
-        .find(|n| *n as f32 * width > 34.0)
-        .unwrap_or(100);
-    let row = strip.top() + 1.5 * AXIS;
-    for (i, (from, to)) in spans.iter().enumerate() {
-        let number = i + 1;
-        if let Some(x) = common.seen(strip, 0.5 * (from + to))
-            && (number.is_multiple_of(every) || every == 1)
-        {
-            painter.text(
-                pos2(x, row),
-                Align2::CENTER_CENTER,
-                number.to_string(),
-                FONT,
-                color,
-            );
-        }
-    }
-    let left = pos2(strip.left() - 8.0, row);
-    painter.text(left, Align2::RIGHT_CENTER, "span", FONT, color);
 }

@@ -27,7 +27,7 @@ pub fn show(
     ui: &mut Ui,
     view: &View<'_>,
     horizontal: &mut Horizontal,
-    least_event: &mut usize,
+    least_event: &mut Option<Weight>,
     has_cursors: bool,
 ) -> Vec<ToolDeed> {
     let mut deeds = Vec::new();
@@ -140,18 +140,18 @@ fn against(ui: &mut Ui, view: &View<'_>, horizontal: &mut Horizontal) {
     }
 }
 
-fn events(ui: &mut Ui, least: &mut usize) {
+fn events(ui: &mut Ui, least: &mut Option<Weight>) {
     ui.menu_button("Events", |ui| {
         ui.label("Show in the plots");
-        for (i, weight) in Weight::ALL.into_iter().enumerate() {
+        for weight in Weight::ALL {
             let words = match weight {
                 Weight::Note => "everything".to_owned(),
                 Weight::Trip => "trips only".to_owned(),
                 other => format!("{}s and heavier", other.name()),
             };
-            ui.radio_value(least, i, words);
+            ui.radio_value(least, Some(weight), words);
         }
-        ui.radio_value(least, Weight::ALL.len(), "none");
+        ui.radio_value(least, None, "none");
     })
     .response
     .on_hover_text("Which events are shown as lines through the plots.");
