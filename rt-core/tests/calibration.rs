@@ -1,5 +1,11 @@
 //! Calibrations against numpy and scipy (`reference/calibration_reference.py`), closed forms, and as files.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
+
 #[path = "support/numbers.rs"]
 mod numbers;
 mod support;
@@ -432,7 +438,7 @@ fn a_directory_that_cannot_be_written_is_told() {
         .unwrap_err()
         .to_string();
     assert!(said.contains("choose another directory"), "{said}");
-    let library = Library::read(&[in_the_way.clone()]);
+    let library = Library::read(std::slice::from_ref(&in_the_way));
     assert_eq!(library.problems.len(), 1);
     assert!(Path::new(&in_the_way).is_file());
     std::fs::remove_file(in_the_way).unwrap();

@@ -33,7 +33,7 @@ enum CalibrateCommand {
     #[command(after_help = "Example: pantobench calibrate show SIM-A-2026-11-18")]
     Show(ShowArguments),
     /// Take a calibration from noted points, or from readings of the rig.
-    New(new::NewArguments),
+    New(Box<new::NewArguments>),
     /// Whether every load cell of a rig has a valid calibration.
     #[command(
         after_help = "Example: pantobench calibrate check --rig assets/rigs/simulated-load-cells.ron"

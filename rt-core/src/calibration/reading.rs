@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn a_straight_drift_with_known_noise_is_taken_apart() {
         // ±0.01 in turns has a deviation of 0.01·√(n/(n−2)) and hardly any slope of its own.
-        let noisy = |n: usize| if n % 2 == 0 { 0.01 } else { -0.01 };
+        let noisy = |n: usize| if n.is_multiple_of(2) { 0.01 } else { -0.01 };
         let r = reading(|n| 5.0 + 0.03 * n as f64 / 999.0 + noisy(n)).unwrap();
         assert!((r.mean - 5.015).abs() < 1e-12, "{r:?}");
         assert!((r.drift - 0.03).abs() < 1e-4, "{r:?}");

@@ -49,7 +49,8 @@ pub fn place(ui: &mut Ui, place: f64, scene: &LineScene, motion: &Motion, pass: 
 fn forces(ui: &mut Ui, span: usize, pass: &Pass) {
     let forces = pass.span(span).copied().unwrap_or_default();
     let columns = [forces.filtered.statistics(), forces.raw.statistics()];
-    let rows: [(&str, fn(&ForceStatistics) -> f64); 4] = [
+    type Get = fn(&ForceStatistics) -> f64;
+    let rows: [(&str, Get); 4] = [
         ("mean", |s| s.mean),
         ("σ", |s| s.standard_deviation),
         ("largest", |s| s.max),

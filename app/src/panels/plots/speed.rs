@@ -35,9 +35,11 @@ fn an_hour() -> Bench {
         let part: Vec<&str> = part.iter().map(String::as_str).collect();
         PlotState::of(&part)
     });
-    let mut panel = PlotsPanel::default();
-    panel.plots = plots.collect();
-    panel.is_filled = true;
+    let mut panel = PlotsPanel {
+        plots: plots.collect(),
+        is_filled: true,
+        ..PlotsPanel::default()
+    };
     panel.horizontal.span_s = None;
     Bench {
         now_s: 3599.999,
@@ -47,6 +49,7 @@ fn an_hour() -> Bench {
             events: sample::run(0.1).events,
             period_s: 1e-3,
             line: None,
+            wire: None,
         },
         panel,
         asks: Vec::new(),

@@ -319,9 +319,11 @@ fn against_place_spans_are_numbered_and_a_bench_without_line_is_told_so() {
 
 #[test]
 fn what_was_chosen_is_saved_and_comes_back() {
-    let mut panel = PlotsPanel::default();
-    panel.plots = vec![PlotState::of(&["force", "motor_position"])];
-    panel.is_filled = true;
+    let mut panel = PlotsPanel {
+        plots: vec![PlotState::of(&["force", "motor_position"])],
+        is_filled: true,
+        ..PlotsPanel::default()
+    };
     panel.horizontal.span_s = Some(30.0);
     let text = ron::to_string(&panel).unwrap();
     let back: PlotsPanel = ron::from_str(&text).unwrap();
