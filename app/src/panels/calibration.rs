@@ -147,10 +147,13 @@ impl Wizard {
         ui.separator();
         let saved = if ui.available_width() >= WIDE {
             ui.columns(2, |halves| {
-                self.step(&mut halves[0], bench, asks);
-                halves[0].separator();
-                self.table(&mut halves[0], bench);
-                self.outcome(&mut halves[1], bench)
+                // Columns stretch what stands in them; buttons keep their size.
+                halves[0].vertical(|ui| {
+                    self.step(ui, bench, asks);
+                    ui.separator();
+                    self.table(ui, bench);
+                });
+                halves[1].vertical(|ui| self.outcome(ui, bench)).inner
             })
         } else {
             self.step(ui, bench, asks);
