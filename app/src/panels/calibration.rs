@@ -5,6 +5,7 @@ mod form;
 mod residuals;
 
 use crate::panels::mark::{Mark, marked};
+use crate::panels::rig::WIDE;
 use crate::view::Ask;
 use eframe::egui::{self, Button, DragValue, Grid, RichText, Ui};
 use form::Form;
@@ -56,6 +57,8 @@ pub struct Wizard {
     current: usize,
     /// The load that was hung by command.
     hung: Option<f64>,
+    /// Whether the reading falls as the load grows.
+    falls: bool,
     form: Form,
 }
 
@@ -88,6 +91,7 @@ impl Wizard {
             rows: rows(kind),
             current: 0,
             hung: None,
+            falls: false,
             form: Form::new(cell, library, operator),
         }
     }
@@ -141,16 +145,31 @@ impl Wizard {
             warn(ui, obstacle);
         }
         ui.separator();
-        self.step(ui, bench, asks);
-        ui.separator();
-        self.table(ui, bench);
+        let saved = if ui.available_width() >= WIDE {
+            ui.columns(2, |halves| {
+                // Columns stretch what stands in them; buttons keep their size.
+                halves[0].vertical(|ui| {
+                    self.step(ui, bench, asks);
+                    ui.separator();
+                    self.table(ui, bench);
+                });
+                halves[1].vertical(|ui| self.outcome(ui, bench)).inner
+            })
+        } else {
+            self.step(ui, bench, asks);
+            ui.separator();
+            self.table(ui, bench);
+            self.outcome(ui, bench)
+        };
+        decision.or(saved.map(Decision::Save))
+    }
+
+    /// How the line fits, and what is written about it.
+    fn outcome(&mut self, ui: &mut Ui, bench: &Bench<'_>) -> Option<Box<Calibration>> {
         let points = self.points();
         self.result(ui, bench, &points);
         ui.separator();
-        if let Some(calibration) = self.save(ui, bench, points) {
-            decision = Some(Decision::Save(calibration));
-        }
-        decision
+        self.save(ui, bench, points)
     }
 
     fn kinds(&mut self, ui: &mut Ui, bench: &Bench<'_>) {
@@ -262,7 +281,7 @@ impl Wizard {
                         .speed(1.0)
                         .max_decimals(4)
                         .suffix(" N");
-                    let field = ui.add_sized([84.0, 22.0], load);
+                    let field = ui.add_sized([84.0, 30.0], load);
                     let value = row.load_n;
                     field.widget_info(|| egui::WidgetInfo {
                         value: Some(value),
@@ -343,10 +362,7 @@ impl Wizard {
             let slope = 100.0 * (fit.line.slope_n_per_unit / before.line.slope_n_per_unit - 1.0);
             let zero = fit.line.newtons(before.line.zero_reading());
             lines.push(("Slope against the one in use", format!("{slope:+.3} %")));
-            lines.push((
-                "Force where the one in use gives 0 N",
-                format!("{zero:+.3} N"),
-            ));
+            lines.push(("Zero against the one in use", format!("{zero:+.3} N")));
         }
         let statistics = [
             ("Linearity", fit.linearity_pct, "% of span"),
@@ -377,7 +393,15 @@ impl Wizard {
         points: Vec<Point>,
     ) -> Option<Box<Calibration>> {
         self.form.show(ui);
-        let demands = Demands::after(bench.before);
+        let usual = Demands::after(bench.before);
+        if bench.before.is_none() {
+            ui.checkbox(&mut self.falls, "Mounted the other way round")
+                .on_hover_text("The reading of this cell falls as the load grows.");
+        }
+        let demands = Demands {
+            falls_with_load: self.falls || usual.falls_with_load,
+            ..usual
+        };
         let open = self.rows.iter().filter(|r| r.taken.is_none()).count();
         let judged = judge(self.kind, &points, bench.before, &demands);
         let problem = match (&judged, open) {

@@ -29,6 +29,9 @@ pub struct RigPanel {
     problem: Option<String>,
 }
 
+/// From this width on things stand beside each other.
+pub const WIDE: f32 = 860.0;
+
 /// How often a kept calibration is looked for.
 const KEEPING: Duration = Duration::from_millis(50);
 
@@ -56,6 +59,15 @@ impl RigPanel {
                         None => self.wizard = Some((index, wizard)),
                         Some(decision) => self.decide(ui.ctx(), index, wizard, decision, asks),
                     }
+                    return;
+                }
+                if ui.available_width() >= WIDE {
+                    ui.columns(2, |halves| {
+                        self.connection(&mut halves[0]);
+                        halves[0].separator();
+                        inputs(&mut halves[0], view);
+                        self.cells(&mut halves[1], view, operator);
+                    });
                     return;
                 }
                 self.connection(ui);
@@ -183,45 +195,44 @@ impl RigPanel {
         if self.link.devices.is_empty() {
             return;
         }
-        ScrollArea::horizontal().id_salt("devices").show(ui, |ui| {
-            Grid::new("devices")
-                .num_columns(5)
-                .spacing(egui::vec2(14.0, 4.0))
-                .striped(true)
-                .show(ui, |ui| {
-                    for (head, hint) in [
-                        ("Device", "What it is."),
-                        ("State", "What it did in the last exchange."),
-                        ("Exchanges", "Exchanges that were tried since the start."),
-                        ("Lost", "Exchanges without an answer."),
-                        ("Late", "Answers that came later than they should."),
-                    ] {
-                        ui.label(RichText::new(head).size(13.0).strong())
-                            .on_hover_text(hint);
-                    }
-                    ui.end_row();
-                    for device in &self.link.devices {
-                        let state = device.state();
-                        ui.label(&device.name);
-                        marked(ui, mark(state), state.name());
-                        for (count, is_fault) in [
-                            (&device.exchanges, false),
-                            (&device.lost, true),
-                            (&device.late, true),
-                        ] {
-                            let count = count.load(Ordering::Relaxed);
-                            let text = RichText::new(format!("{:>9}", grouped(count))).monospace();
-                            let is_bad = is_fault && count > 0;
-                            ui.label(if is_bad {
-                                text.color(theme::warning(dark)).strong()
-                            } else {
-                                text
-                            });
-                        }
-                        ui.end_row();
-                    }
-                });
-        });
+        for device in &self.link.devices {
+            let state = device.state();
+            ui.horizontal_wrapped(|ui| {
+                ui.label(&device.name);
+                marked(ui, mark(state), state.name())
+                    .on_hover_text("What it did in the last exchange.");
+            });
+            ui.horizontal_wrapped(|ui| {
+                for (name, count, is_fault, hint) in [
+                    (
+                        "exchanges",
+                        &device.exchanges,
+                        false,
+                        "Tried since the start.",
+                    ),
+                    ("lost", &device.lost, true, "Exchanges without an answer."),
+                    (
+                        "late",
+                        &device.late,
+                        true,
+                        "Answers that came later than they should.",
+                    ),
+                ] {
+                    let count = count.load(Ordering::Relaxed);
+                    let width = if is_fault { 5 } else { 10 };
+                    let text = format!("{name} {:>width$}", grouped(count));
+                    let text = RichText::new(text).monospace().size(13.0);
+                    let is_bad = is_fault && count > 0;
+                    ui.label(if is_bad {
+                        text.color(theme::warning(dark)).strong()
+                    } else {
+                        text
+                    })
+                    .on_hover_text(hint);
+                }
+            });
+            ui.add_space(4.0);
+        }
     }
 
     fn cells(&mut self, ui: &mut Ui, view: &View<'_>, operator: &str) {
@@ -377,7 +388,12 @@ fn card(
             };
             if let Some(c) = c {
                 let age = Date::today().days_after(c.made.date()).max(0);
-                let made = format!("{}, {age} days old", c.made.date());
+                let age = match age {
+                    0 => "today".to_owned(),
+                    1 => "1 day old".to_owned(),
+                    days => format!("{days} days old"),
+                };
+                let made = format!("{}, {age}", c.made.date());
                 row(
                     "Calibration",
                     c.id.to_string(),
@@ -393,7 +409,7 @@ fn card(
                     c.valid_until.to_string(),
                     "The last day on which it holds.",
                 );
-                let slope = format!("{:.3} N/({})", c.line.slope_n_per_unit, c.unit);
+                let slope = format!("{:>10.3} N/({})", c.line.slope_n_per_unit, c.unit);
                 row("Slope", slope, "Newtons a unit of the reading.");
             }
             let raw = newest(view, cell.raw.id).unwrap_or(f64::NAN);
@@ -402,7 +418,7 @@ fn card(
             let newtons = c.map_or(f64::NAN, |c| c.line.newtons(raw));
             row(
                 "Force of this cell",
-                format!("{} N", fixed_width(newtons)),
+                format!("{newtons:>10.3} N"),
                 "By the calibration in use.",
             );
         });

@@ -4,7 +4,7 @@ use super::{cells_of, own_directory, show, tell_problems, to_json};
 use crate::cli::Failure;
 use crate::home;
 use crate::rig_reading::{self, Wanted};
-use rt_core::calibration::accept::{Accepted, Demands, judge};
+use rt_core::calibration::accept::{Accepted, Demands, Refused, judge};
 use rt_core::calibration::date::{Date, Moment};
 use rt_core::calibration::id::CalibrationId;
 use rt_core::calibration::store::{self, Library, SaveError};
@@ -155,8 +155,13 @@ pub fn new(a: &NewArguments) -> Result<(), Failure> {
         falls_with_load: a.falls_with_load || usual.falls_with_load,
         ..usual
     };
-    let accepted = judge(kind, &points, before, &demands)
-        .map_err(|e| Failure::Result(format!("the calibration is refused: {e}")))?;
+    let accepted = judge(kind, &points, before, &demands).map_err(|e| {
+        let option = match e {
+            Refused::Sign { .. } => " with --falls-with-load",
+            _ => "",
+        };
+        Failure::Result(format!("the calibration is refused: {e}{option}"))
+    })?;
     let made = Moment::now();
     let id = match &a.id {
         Some(text) => CalibrationId::new(text).map_err(Failure::input)?,
