@@ -257,13 +257,13 @@ fn histogram(ui: &mut Ui, title: &str, histogram: &Histogram, period_us: f64) {
             name
         };
         let place = egui::pos2(at, plot.bottom() + 2.0);
-        painter.text(
-            place,
-            egui::Align2::CENTER_TOP,
-            name,
-            font.clone(),
-            ui.visuals().text_color(),
-        );
+        // Those at the ends stay within the picture.
+        let anchor = match decade {
+            d if d == first => egui::Align2::LEFT_TOP,
+            d if d == last => egui::Align2::RIGHT_TOP,
+            _ => egui::Align2::CENTER_TOP,
+        };
+        painter.text(place, anchor, name, font.clone(), ui.visuals().text_color());
     }
     let buckets = histogram.filled_buckets();
     let most = buckets.iter().map(|b| b.2).max().unwrap_or(0);
