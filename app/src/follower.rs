@@ -109,7 +109,14 @@ impl Follower<'_> {
         }
         let running_s = self.statistics.running_cycles() as f64 * self.period_s;
         if running_s > 0.0 {
+            let before = self.changes.made.len();
             self.changes.serve(user, running_s);
+            let prospects = self.changes.made[before..]
+                .iter()
+                .filter_map(|made| made.outcome.as_ref().ok()?.as_ref());
+            for remark in prospects.flat_map(|prospect| &prospect.remarks) {
+                (self.say)(&format!("note: {remark}"));
+            }
         }
         let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
         if stop.load(Ordering::Relaxed) || waited_too_long {

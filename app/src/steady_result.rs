@@ -4,7 +4,6 @@
 use crate::session::LoadedSession;
 use rt_core::bench::BenchConfig;
 use rt_core::channel::{Frame, Layout};
-use rt_core::guard::State;
 use serde_json::{Value, json};
 
 struct Columns {
@@ -52,7 +51,8 @@ impl SteadySamples {
     /// Takes a frame in.
     pub fn add(&mut self, frame: &Frame) {
         let span = |frame: &Frame| frame.values[self.columns.span];
-        if frame.state != State::Running || span(frame).is_nan() {
+        // The frame in which the bench has finished belongs to it, though it is no longer running.
+        if span(frame).is_nan() {
             return;
         }
         if self.latest.as_ref().is_some_and(|l| span(l) != span(frame)) {

@@ -4,11 +4,15 @@
 //! f̃ ← f̃ + α (f − f̃), and the block's spectrum F̂ follows by the same increment (Gil et al. 2022, equations
 //! 12 to 15, with the block that is relaxed in place of the force measured before: the printed form
 //! converges to the solution of α times the line). *Single step* uses the new spectrum at once, *full span*
-//! from the next span on.
+//! in the next span, into which it is eased so that the wire does not jump where spans meet.
 
 use super::tables::Tables;
+use crate::signal::ease::smooth_step;
 use nalgebra::Complex;
 use std::f64::consts::TAU;
+
+/// A full span's force is eased in over this part of the next span.
+const EASED_PART: usize = 4;
 
 /// When a measured force reaches the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
@@ -43,8 +47,11 @@ pub struct Iteration {
     block: Vec<f64>,
     /// F̂ that the wire is computed from.
     spectrum: Vec<Complex<f64>>,
-    /// Increments that wait for the end of the span.
+    /// Increments that wait for the end of the span, and those that are eased in.
     waiting: Vec<Complex<f64>>,
+    entering: Vec<Complex<f64>>,
+    /// Steps of easing that are done.
+    eased: usize,
     /// Spectra of the measured force and of its difference to the block in the span so far.
     measured: Vec<Complex<f64>>,
     missed: Vec<Complex<f64>>,
@@ -70,6 +77,8 @@ impl Iteration {
             block: vec![0.0; steps],
             spectrum: zero.clone(),
             waiting: zero.clone(),
+            entering: zero.clone(),
+            eased: usize::MAX,
             measured: zero.clone(),
             missed: zero.clone(),
             before: zero,
@@ -91,6 +100,7 @@ impl Iteration {
         for spectrum in [
             &mut self.spectrum,
             &mut self.waiting,
+            &mut self.entering,
             &mut self.measured,
             &mut self.missed,
             &mut self.before,
@@ -98,6 +108,7 @@ impl Iteration {
             spectrum.fill(zero);
         }
         self.has_before = false;
+        self.eased = usize::MAX;
     }
 
     /// Sets the block: for looking at how a disturbance dies away.
@@ -125,6 +136,7 @@ impl Iteration {
         let difference = force - self.block[step];
         let change = alpha * difference;
         self.block[step] += change;
+        self.ease_in();
         let increments = match self.mode {
             Mode::SingleStep => &mut self.spectrum,
             Mode::FullSpan => &mut self.waiting,
@@ -147,8 +159,24 @@ impl Iteration {
         }
     }
 
+    /// Lets a step's part of what the span before has shown reach the wire.
+    #[inline]
+    fn ease_in(&mut self) {
+        let whole = self.steps() / EASED_PART;
+        if self.eased >= whole {
+            return;
+        }
+        let part = |done: usize| smooth_step(done as f64 / whole as f64);
+        let weight = part(self.eased + 1) - part(self.eased);
+        self.eased += 1;
+        for (spectrum, entering) in self.spectrum.iter_mut().zip(&self.entering) {
+            *spectrum += entering * weight;
+        }
+    }
+
     /// A step whose force was not measured, because the loop was late: the stored one stands for it.
     pub fn pass(&mut self, step: usize) {
+        self.ease_in();
         add(&self.turns, step, self.block[step], &mut self.measured);
     }
 
@@ -161,9 +189,9 @@ impl Iteration {
     /// Ends a span and begins the next.
     pub fn end_span(&mut self) -> SpanSummary {
         if self.mode == Mode::FullSpan {
-            for (spectrum, waiting) in self.spectrum.iter_mut().zip(&mut self.waiting) {
-                *spectrum += std::mem::take(waiting);
-            }
+            std::mem::swap(&mut self.entering, &mut self.waiting);
+            self.waiting.fill(Complex::from(0.0));
+            self.eased = 0;
         }
         // From here on spectra are harmonics of the true force, in N.
         let scale = 1.0 / self.steps() as f64;
