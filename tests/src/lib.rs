@@ -5,7 +5,7 @@
 use pantobench::runtime::{self, Prepared};
 use pantobench::session::{LoadedSession, Session};
 use pantobench::tuning::{self, Refused};
-use rt_core::bench::{Designer, Prospect};
+use rt_core::bench::{Designer, LineSight, Prospect};
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::guard::{Request, State};
@@ -51,6 +51,8 @@ pub struct ExactRun {
     pub params: ParamSet,
     /// Whether the loop goes on.
     pub goes_on: bool,
+    /// What can be drawn of its overhead line, if it has one.
+    pub line: Option<LineSight>,
 }
 
 impl ExactRun {
@@ -63,6 +65,7 @@ impl ExactRun {
             layout,
             designer,
             params,
+            line,
             ..
         } = prepared;
         user.display = None;
@@ -75,6 +78,7 @@ impl ExactRun {
             designer,
             params,
             goes_on: true,
+            line,
         }
     }
 

@@ -107,6 +107,11 @@ fn pantograph_lqg_bench_uses_no_heap_in_10_000_cycles() {
             run.events.last()
         );
         assert!(run.column("slack_droppers").iter().any(|s| s.is_finite()));
+        // All the while shapes of the wire were taken for a window.
+        let shapes = run.line.as_mut().and_then(|line| line.shapes.as_mut());
+        let last = shapes.unwrap().newest().map(|shape| shape.seq);
+        let now = run.frames.last().map(|f| f.seq);
+        assert!(last > now.map(|seq| seq - 50), "{last:?} at {now:?}");
     }
 }
 

@@ -261,8 +261,8 @@ impl LineViewPanel {
         };
         let slack = match motion.slack_count {
             Some(0) => "no slack dropper".to_owned(),
-            Some(1) => "◇ 1 slack dropper".to_owned(),
-            Some(count) => format!("◇ {count} slack droppers"),
+            Some(1) => "1 slack dropper".to_owned(),
+            Some(count) => format!("{count} slack droppers"),
             None => String::new(),
         };
         ui.horizontal(|ui| {
@@ -273,6 +273,11 @@ impl LineViewPanel {
                 Some(1..) => theme::warning(dark),
                 _ => theme::weak_text(dark),
             };
+            if matches!(motion.slack_count, Some(1..)) {
+                let (rect, _) = ui.allocate_exact_size(vec2(12.0, 12.0), Sense::hover());
+                let paper = ui.visuals().extreme_bg_color;
+                draw::diamond(ui.painter(), rect.center(), 5.5, paper, Stroke::new(2.0, color));
+            }
             ui.label(RichText::new(slack).small().color(color))
                 .on_hover_text("Slack droppers are dashed and have a diamond.");
         });

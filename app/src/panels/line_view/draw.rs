@@ -69,15 +69,23 @@ impl Drawing<'_> {
             .filter(|(_, from, to)| *to > self.picture.from_m && *from < self.picture.to_m)
     }
 
+    /// Length of the shortest span, in points.
+    fn narrowest_span(&self) -> f64 {
+        let spans = self.scene.supports_m.windows(2).map(|w| w[1] - w[0]);
+        self.picture.per_m() * spans.fold(f64::INFINITY, f64::min)
+    }
+
     fn spans(&self, labels: Rect) {
         let color = theme::weak_text(self.look.dark);
+        let every = (24.0 / self.narrowest_span()).ceil().max(1.0) as usize;
         for (i, from, to) in self.visible_spans() {
             let left = self.picture.x(from).max(labels.left());
             let right = self.picture.x(to).min(labels.right());
-            let width = right - left;
-            let text = match width {
+            let text = match right - left {
                 w if w >= 64.0 => format!("span {}", i + 1),
-                w if w >= 20.0 => format!("{}", i + 1),
+                w if w >= 20.0 || every > 1 && (i + 1).is_multiple_of(every) => {
+                    format!("{}", i + 1)
+                }
                 _ => continue,
             };
             let center = pos2(0.5 * (left + right), labels.center().y);
@@ -326,24 +334,14 @@ impl Drawing<'_> {
             self.painter
                 .text(at, Align2::RIGHT_CENTER, name, self.look.font.clone(), weak);
         }
-        let visible: Vec<usize> = (0..self.scene.supports_m.len())
-            .filter(|&i| {
-                (self.picture.from_m..=self.picture.to_m).contains(&self.scene.supports_m[i])
-            })
-            .collect();
-        let narrowest = self
-            .scene
-            .supports_m
-            .windows(2)
-            .map(|w| w[1] - w[0])
-            .fold(f64::INFINITY, f64::min);
-        let every = (50.0 / (narrowest * self.picture.per_m())).ceil().max(1.0) as usize;
-        for i in visible.into_iter().filter(|i| i.is_multiple_of(every)) {
+        let every = (50.0 / self.narrowest_span()).ceil().max(1.0) as usize;
+        for (i, &support) in self.scene.supports_m.iter().enumerate() {
+            let x = self.picture.x(support);
+            let has_room = x > rows.left() + HALF_NUMBER && x < rows.right() - HALF_NUMBER;
+            if !has_room || !i.is_multiple_of(every) {
+                continue;
+            }
             let uplift = self.motion.uplift.get(i).copied().unwrap_or_default();
-            let x = self
-                .picture
-                .x(self.scene.supports_m[i])
-                .clamp(rows.left() + HALF_NUMBER, rows.right() - HALF_NUMBER);
             let values = [
                 (uplift.now_m, self.look.text),
                 (uplift.highest_m, theme::contact_wire(self.look.dark)),
@@ -364,7 +362,8 @@ impl Drawing<'_> {
     }
 }
 
-fn diamond(painter: &Painter, center: Pos2, radius: f32, fill: Color32, stroke: Stroke) {
+/// The sign of a slack dropper.
+pub fn diamond(painter: &Painter, center: Pos2, radius: f32, fill: Color32, stroke: Stroke) {
     let corners = [
         vec2(0.0, -radius),
         vec2(radius, 0.0),

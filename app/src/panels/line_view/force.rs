@@ -26,16 +26,14 @@ pub struct ForceChart<'a> {
     pub supports_m: &'a [f64],
 }
 
-/// From 0, or below if there is less, to a round value above everything of the pass.
-pub fn axis(pass: &Pass) -> (f64, f64, f64) {
+/// Lowest and highest force of the axis and the distance of its marks, in N: from 0, or just below the smallest force if
+/// that is less, to a mark above everything of the pass. It only grows while a pass goes on.
+fn axis(pass: &Pass) -> (f64, f64, f64) {
     let (low, high) = pass.force_range().unwrap_or((0.0, 0.0));
-    let (low, high) = (low.min(0.0), high.max(LEAST_TOP_N));
+    let high = high.max(LEAST_TOP_N);
+    let low = if low < 0.0 { low - 0.02 * high } else { 0.0 };
     let step = nice_step((high - low) / 5.0);
-    (
-        (low / step).floor() * step,
-        (high / step).ceil() * step,
-        step,
-    )
+    (low, (high / step).ceil() * step, step)
 }
 
 impl ForceChart<'_> {
@@ -65,11 +63,11 @@ impl ForceChart<'_> {
     fn axes(&self, low: f64, high: f64, step: f64, y: &dyn Fn(f64) -> f32) {
         let weak = theme::weak_text(self.look.dark);
         let grid = Stroke::new(1.0, theme::grid(self.look.dark));
-        let count = ((high - low) / step).round() as usize;
-        for i in 0..=count {
-            let force = low + step * i as f64;
+        let (first, last) = ((low / step).ceil() as i64, (high / step).round() as i64);
+        for i in first..=last {
+            let force = step * i as f64;
             self.painter.hline(self.rect.x_range(), y(force), grid);
-            let text = if i == count {
+            let text = if i == last {
                 format!("{force:.0} N")
             } else {
                 format!("{force:.0}")

@@ -15,7 +15,7 @@ const MOST_HEIGHTS: f64 = 200.0;
 const LEAST_BAR: f64 = 24.0;
 
 /// Round numbers between 1 and 10, the largest first.
-const ROUND: [f64; 8] = [8.0, 6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0];
+const ROUND: [f64; 9] = [8.0, 6.0, 5.0, 4.0, 3.0, 2.5, 2.0, 1.5, 1.0];
 
 /// The largest round number that is not above a value; at least 1.
 pub fn round_down(value: f64) -> f64 {
