@@ -157,7 +157,7 @@ mod tests {
             masses: vec![LumpedMass {
                 mass_kg: 0.005,
                 stiffness_n_per_m: 3000.0,
-                damping_ns_per_m: 20.0,
+                damping_ns_per_m: 1.0,
             }],
             uplift: Uplift {
                 static_n: 0.0,
