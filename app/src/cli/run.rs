@@ -402,7 +402,7 @@ fn print_result(result: &Value) {
     if result["mean_n"].is_null() {
         return;
     }
-    if !result["spans"].is_null() {
+    if !result["direct"].is_null() {
         print_steady(result);
         return;
     }
