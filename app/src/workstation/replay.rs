@@ -14,14 +14,15 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// At the beginning, held.
+    /// At its end, held: that is where the plots are full, and playing begins at the beginning from there.
     pub fn new(recorded: Recorded) -> Self {
         let history = &recorded.data.history;
         let whole = Stretch {
             from_s: history.oldest_s().unwrap_or_default(),
             to_s: history.newest_s().unwrap_or_default(),
         };
-        let head = Playhead::new(whole, recorded.data.period_s);
+        let mut head = Playhead::new(whole, recorded.data.period_s);
+        head.seek(whole.to_s);
         Self { recorded, head }
     }
 

@@ -158,14 +158,17 @@ fn arm_run_stop_and_the_run_is_recorded_and_replayed() {
     bench.wait("the recording is open", |w| w.replay.is_some());
     let whole = bench.window().replay.as_ref().unwrap().head.whole();
     assert!(whole.length_s() > 0.5, "{whole:?}");
-    bench.press("Play");
+    let position = |w: &Workstation| w.replay.as_ref().unwrap().head.position_s();
+    assert_eq!(position(bench.window()), whole.to_s);
+    // From the end it plays from the beginning.
+    bench.window().execute(crate::command::UiCommand::PlayPause);
     bench.wait("it plays", |w| {
-        w.replay.as_ref().unwrap().head.position_s() > whole.from_s + 0.05
+        (whole.from_s + 0.05..whole.to_s).contains(&position(w))
     });
-    bench.press("Play");
-    let held = bench.window().replay.as_ref().unwrap().head.position_s();
+    bench.window().execute(crate::command::UiCommand::StepBack);
+    let held = position(bench.window());
     bench.press("Step forward");
-    let now = bench.window().replay.as_ref().unwrap().head.position_s();
+    let now = position(bench.window());
     assert!((now - held - 0.002).abs() < 0.0015, "{held} {now}");
     bench.press("Back to the bench");
     assert!(bench.window().replay.is_none());
@@ -394,7 +397,9 @@ fn two_runs_are_compared() {
             w.list.entries().iter().filter(|e| whole(e)).count() == run
         });
     }
-    bench.show(PanelKind::Recordings);
+    // All of the window, so that every row can be clicked.
+    bench.window().workspace.show_only(PanelKind::Recordings);
+    bench.harness.run_steps(2);
     let names: Vec<String> = bench
         .window()
         .list
