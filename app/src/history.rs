@@ -9,8 +9,11 @@ use std::collections::VecDeque;
 
 /// Samples in a block.
 const BLOCK: usize = 4096;
-/// How many samples a minimum and maximum of each level stands for.
-const BUCKETS: [usize; 5] = [16, 64, 256, 1024, BLOCK];
+/// How many samples a minimum and maximum of each level within a block stands for.
+const BUCKETS: [usize; 3] = [16, 64, 256];
+/// The same of the coarsest level, which lies in one piece over all blocks: a look at hours reads little and
+/// reads it in order.
+const COARSE: usize = 1024;
 
 /// Minimum and maximum of one bucket.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,6 +27,13 @@ impl Extremes {
         min: f32::NAN,
         max: f32::NAN,
     };
+
+    fn of(value: f32) -> Self {
+        Self {
+            min: value,
+            max: value,
+        }
+    }
 
     /// `f32::min` and `max` prefer a number to NaN.
     fn with(self, other: Self) -> Self {
@@ -77,10 +87,7 @@ impl Block {
             let value = values.get(c).copied().unwrap_or(f64::NAN) as f32;
             strip.samples.push(value);
             strip.statistics.add(f64::from(value));
-            let alone = Extremes {
-                min: value,
-                max: value,
-            };
+            let alone = Extremes::of(value);
             for (level, bucket) in strip.levels.iter_mut().zip(BUCKETS) {
                 match level.last_mut() {
                     Some(last) if !at.is_multiple_of(bucket) => *last = last.with(alone),
@@ -97,7 +104,8 @@ fn bytes_per_sample(channels: usize) -> usize {
         .iter()
         .map(|bucket| BLOCK / bucket * size_of::<Extremes>())
         .sum();
-    let strip = size_of::<f32>() * BLOCK + shares;
+    let coarse = BLOCK / COARSE * size_of::<Extremes>();
+    let strip = size_of::<f32>() * BLOCK + shares + coarse;
     (size_of::<f64>() * BLOCK + channels * strip).div_ceil(BLOCK)
 }
 
@@ -106,6 +114,10 @@ pub struct History {
     channels: usize,
     most_blocks: usize,
     blocks: VecDeque<Block>,
+    /// The coarsest level of each channel.
+    coarse: Vec<VecDeque<Extremes>>,
+    /// Times of the first samples of the coarsest level.
+    coarse_times: VecDeque<f64>,
     /// Samples that were forgotten to make room.
     forgotten: u64,
 }
@@ -141,6 +153,8 @@ impl History {
             channels,
             most_blocks: (samples / BLOCK).max(2),
             blocks: VecDeque::new(),
+            coarse: vec![VecDeque::new(); channels],
+            coarse_times: VecDeque::new(),
             forgotten: 0,
         }
     }
@@ -163,6 +177,10 @@ impl History {
         if self.blocks.back().is_none_or(|b| b.times.len() == BLOCK) {
             let mut block = if self.blocks.len() == self.most_blocks {
                 self.forgotten += BLOCK as u64;
+                self.coarse_times.drain(..BLOCK / COARSE);
+                for level in &mut self.coarse {
+                    level.drain(..BLOCK / COARSE);
+                }
                 self.blocks.pop_front()
             } else {
                 None
@@ -172,7 +190,18 @@ impl History {
             self.blocks.push_back(block);
         }
         if let Some(block) = self.blocks.back_mut() {
+            let is_first = block.times.len().is_multiple_of(COARSE);
             block.push(t_s, values);
+            if is_first {
+                self.coarse_times.push_back(t_s);
+            }
+            for (c, level) in self.coarse.iter_mut().enumerate() {
+                let alone = Extremes::of(values.get(c).copied().unwrap_or(f64::NAN) as f32);
+                match level.back_mut() {
+                    Some(last) if !is_first => *last = last.with(alone),
+                    _ => level.push_back(alone),
+                }
+            }
         }
     }
 
@@ -339,7 +368,12 @@ impl History {
         for bucket in begin / count..end.div_ceil(count) {
             let first = bucket * count;
             let found = self.extremes(channel, first, (first + count).min(self.len()));
-            if let Some(t_s) = self.time(first) {
+            let t_s = if first.is_multiple_of(COARSE) {
+                self.coarse_times.get(first / COARSE).copied()
+            } else {
+                self.time(first)
+            };
+            if let Some(t_s) = t_s {
                 trace.add(t_s, f64::from(found.min), f64::from(found.max));
             }
         }
@@ -351,6 +385,14 @@ impl History {
         let mut found = Extremes::NONE;
         let mut at = begin;
         while at < end {
+            if at.is_multiple_of(COARSE) && at + COARSE <= end {
+                let level = self.coarse.get(channel);
+                if let Some(extremes) = level.and_then(|l| l.get(at / COARSE)) {
+                    found = found.with(*extremes);
+                }
+                at += COARSE;
+                continue;
+            }
             let Some(strip) = self
                 .blocks
                 .get(at / BLOCK)
@@ -368,7 +410,7 @@ impl History {
                 ),
                 None => {
                     let value = strip.samples.get(within).copied();
-                    (1, value.map(|v| Extremes { min: v, max: v }))
+                    (1, value.map(Extremes::of))
                 }
             };
             found = found.with(extremes.unwrap_or(Extremes::NONE));

@@ -91,6 +91,7 @@ fn an_hour_of_twenty_lines_is_drawn_within_a_frame() {
     let mut ratios = Vec::new();
     for (words, span, has_cursors) in [
         ("all of the hour", None, false),
+        ("all of it again", None, false),
         ("all, with cursors", None, true),
         ("120 s", Some(120.0), false),
         ("2 s", Some(2.0), false),
