@@ -99,6 +99,10 @@ pub fn paint(ui: &Ui, plot: Rect, picture: &PlotPicture, common: &Common<'_>, ab
     paint_lines(&painter, plot, common.events, dark);
     paint_across(&painter, plot, picture, dark);
     let mut mesh = Mesh::default();
+    // Room at once: growing would copy what is there again and again.
+    let points: usize = picture.lines.iter().map(|l| l.line.points.len()).sum();
+    mesh.reserve_vertices(4 * points);
+    mesh.reserve_triangles(6 * points);
     let pixel = 1.0 / ui.ctx().pixels_per_point();
     // The line that is pointed at comes last and so on top.
     let mut order: Vec<_> = picture.lines.iter().collect();

@@ -92,8 +92,6 @@ fn add_band(mesh: &mut Mesh, bars: &[Bar], pen: Pen) {
     let half = 0.5 * (pen.width - pen.pixel).max(0.0);
     let clear = Color32::TRANSPARENT;
     let first = mesh.vertices.len() as u32;
-    mesh.reserve_vertices(4 * bars.len());
-    mesh.reserve_triangles(6 * last);
     let solid: Vec<Bar> = (0..=last).map(joined).collect();
     for i in 0..=last {
         let around = &solid[i.saturating_sub(reach)..=(i + reach).min(last)];
