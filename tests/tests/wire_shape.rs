@@ -31,9 +31,17 @@ fn a_run_that_is_looked_at_is_the_same_to_the_last_bit() {
         for (a, b) in watched.frames.iter().zip(&alone.frames) {
             // The loop's own timing behind these columns is never twice the same.
             for (column, (x, y)) in a.values.iter().zip(&b.values).take(columns).enumerate() {
-                assert_eq!(x.to_bits(), y.to_bits(), "{wire}: column {column} at {}", a.seq);
+                assert_eq!(
+                    x.to_bits(),
+                    y.to_bits(),
+                    "{wire}: column {column} at {}",
+                    a.seq
+                );
             }
         }
-        assert!(watched.column("wire_rise").iter().any(|r| *r > 0.01), "{wire}");
+        assert!(
+            watched.column("wire_rise").iter().any(|r| *r > 0.01),
+            "{wire}"
+        );
     }
 }
