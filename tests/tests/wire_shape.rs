@@ -4,10 +4,10 @@ use integration_tests::{ExactRun, session_from};
 
 #[test]
 fn a_run_that_is_looked_at_is_the_same_to_the_last_bit() {
-    for wire in ["Full, controller: Predictive", "Modal(modes: 300)"] {
+    for wire in ["Full, controller: Predictive", "Modal(modes: 800)"] {
         let text = format!(
             r#"Session(title: "t", bench: PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: {wire},
-                mesh_m: 2.0, speed_kmh: 250.0, approach_s: 1.0,
+                speed_kmh: 250.0, approach_s: 1.0,
                 specimen: "../assets/pantographs/dsa-380.ron"),
             rig: "../assets/rigs/simulated-dsa-380.ron", uplift_n: 130.0)"#
         );

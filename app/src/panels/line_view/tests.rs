@@ -378,7 +378,7 @@ fn look() {
                 harness.run_steps(20);
                 let each = start.elapsed().as_secs_f64() / 20.0;
                 println!(
-                    "{kind} at {size:?}: {:.2} ms a frame, tessellation included",
+                    "{kind} at {size:?}: {:.2} ms of work for a frame, without painting",
                     1e3 * each
                 );
                 let name = format!("line-{kind}-{theme:?}-{}.png", size[0]);
