@@ -1,8 +1,10 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
 pub mod device;
+pub mod fault;
 mod known;
 
+pub use fault::RigFault;
 pub use known::KnownRig;
 
 use crate::calibration::id::CalibrationId;
@@ -81,18 +83,6 @@ pub struct RigSpec {
     pub cells: Vec<CellSpec>,
     /// Whether known loads can be hung by command, which only a simulation can.
     pub hangs_loads: bool,
-}
-
-/// Why an exchange brought no trustworthy inputs, with its numbers; words are made outside the loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RigFault {
-    /// No answer to this exchange.
-    LostExchange {
-        /// How many in a row are lost by now.
-        in_a_row: u32,
-    },
-    /// The rig has no power.
-    PowerLoss,
 }
 
 /// What can be asked of a rig while its drive is off.
