@@ -107,6 +107,8 @@ pub enum RigCommand {
     },
     /// Take all hung loads off: the pantograph presses again.
     RemoveLoads,
+    /// Find the drive's home position. The motor moves by itself: whoever asks has looked.
+    Home,
 }
 
 /// Why a rig does not do what it is asked.

@@ -14,6 +14,9 @@ pub struct DriveCommand {
     /// Whether a latched error of the drive may be reset: true while the bench is Idle, which a trip becomes by being
     /// acknowledged. A bus makes whatever edges its drive needs out of this level, and repeats them.
     pub may_reset: bool,
+    /// Whether the drive is to find its home position. Only while the loop's drive is off; someone has asked for it and
+    /// stands beside it.
+    pub home: bool,
 }
 
 impl DriveCommand {
@@ -22,6 +25,7 @@ impl DriveCommand {
         is_on: false,
         position_m: f64::NAN,
         may_reset: false,
+        home: false,
     };
 }
 
@@ -82,6 +86,7 @@ pub trait Bus: Send {
     /// Never allocates, locks, logs or panics, and blocks no longer than the budget that its configuration states.
     /// After an error the inputs of this cycle are not used; the bus goes on by itself towards working again, so that
     /// later exchanges succeed.
+    /// [`RigFault::NotHomed`] and [`RigFault::Homing`] are the answers of a drive that has to be homed.
     fn exchange(
         &mut self,
         told: &DriveCommand,

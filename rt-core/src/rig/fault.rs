@@ -73,6 +73,10 @@ pub enum RigFault {
         /// Its status word.
         status: u16,
     },
+    /// The drive does not know where it is.
+    NotHomed,
+    /// The drive is finding its home position.
+    Homing,
     /// The drive itself says that the motor does not follow.
     FollowingError {
         /// Its status word.
@@ -219,6 +223,16 @@ impl RigFault {
                 "drive-not-enabled",
                 format!("The drive was told to switch on and did not (status 0x{status:04X})"),
                 "Check the drive's enable chain, homing and supply, then acknowledge.",
+            ),
+            RigFault::NotHomed => text(
+                "not-homed",
+                "The drive has no home position".into(),
+                "Make sure that the motor is free to move and that nobody is in reach, then home the drive.",
+            ),
+            RigFault::Homing => text(
+                "homing",
+                "The drive is finding its home position".into(),
+                "Wait until it has.",
             ),
             RigFault::FollowingError { status } => text(
                 "following-error",
