@@ -11,14 +11,17 @@ pub mod signals;
 pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 
 use crate::cells::Cells;
+use crate::emulate::ethercat as emulated_ethercat;
+use crate::ethercat::{EthercatBus, Port};
 use crate::intern::intern;
 use crate::linudp::LinUdp;
-use crate::simulated::{FORCE, POSITION, REFERENCE};
+use crate::simulated::{FORCE, POSITION, REFERENCE, SimTime};
 use align::{Align, TickTime};
 use bus::{Bus, DriveCommand, Slot};
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::{Drive, State};
-use rt_core::pacing::Clock;
+use rt_core::model::pantograph::Pantograph;
+use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::device::Device;
 use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
@@ -43,8 +46,14 @@ pub enum HardwareError {
 }
 
 /// What a bus has to know of the rig that it belongs to.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BusContext {
+#[derive(Clone, Copy)]
+pub struct BusContext<'a> {
+    /// The rig.
+    pub rig: &'a HardwareConfig,
+    /// What stands in it, for a segment that is emulated in this process.
+    pub pantograph: &'a Pantograph,
+    /// Whose time passes there.
+    pub time: &'a SimTime,
     /// The loop's period, in ns.
     pub period_nanos: u64,
     /// How fast a reference catches up after a drive has switched on, in m/s; see [`catch_up`].
@@ -53,10 +62,15 @@ pub struct BusContext {
 
 impl BusConfig {
     /// Sets the bus up; devices may be absent and come later. `number` counts from 1 and is named in faults.
-    fn open(&self, number: u16, context: &BusContext) -> Result<Box<dyn Bus>, HardwareError> {
+    fn open(&self, number: u16, context: &BusContext<'_>) -> Result<Box<dyn Bus>, HardwareError> {
         let bus: Result<Box<dyn Bus>, String> = match self {
             BusConfig::LinUdp(config) => {
                 LinUdp::open(config, number, context.catch_up_m_per_s).map(|bus| Box::new(bus) as Box<dyn Bus>)
+            }
+            BusConfig::Ethercat(config) => {
+                let in_process = || emulated_ethercat::in_process(config, context.rig, context.pantograph, context.time);
+                EthercatBus::open(config, number, context.period_nanos, context.catch_up_m_per_s, in_process)
+                    .map(|bus| Box::new(bus) as Box<dyn Bus>)
             }
         };
         bus.map_err(|problem| HardwareError::Bus {
@@ -129,10 +143,20 @@ impl HardwareRig {
     pub fn open(
         config: &HardwareConfig,
         cells: Vec<CellSpec>,
-        clock: Box<dyn Clock>,
+        pantograph: &Pantograph,
+        time: &SimTime,
         period_nanos: u64,
     ) -> Result<Self, HardwareError> {
+        let is_in_process = |bus: &BusConfig| matches!(bus, BusConfig::Ethercat(e) if e.port == Port::InProcess);
+        let clock: Box<dyn Clock> = match time {
+            SimTime::Real => Box::new(RealClock),
+            SimTime::Exact(clock) if config.buses.iter().all(is_in_process) => Box::new(clock.clone()),
+            SimTime::Exact(_) => return Err(HardwareError::RealTimeOnly(config.name.clone())),
+        };
         let context = BusContext {
+            rig: config,
+            pantograph,
+            time,
             period_nanos,
             // Faster than the travel that it catches up with, by as much again.
             catch_up_m_per_s: config.actuator.travel_speed_m_per_s * 2.0,

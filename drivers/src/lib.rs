@@ -1,6 +1,8 @@
 //! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
 
 pub mod cells;
+pub mod emulate;
+pub mod ethercat;
 pub mod hardware;
 mod intern;
 pub mod linmot;

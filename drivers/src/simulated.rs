@@ -3,10 +3,10 @@
 //! Its delays come on top of the one cycle that the loop itself needs to send what it computed.
 
 mod config;
-mod fault;
-mod load_cell;
+pub(crate) mod fault;
+pub(crate) mod load_cell;
 mod plant;
-mod sensor;
+pub(crate) mod sensor;
 
 pub use config::{
     ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,

@@ -13,11 +13,16 @@ pub mod sii;
 pub mod world;
 
 use crate::ethercat::config::EthercatConfig;
+use crate::ethercat::transport::Transport;
 use crate::ethercat::wire::{Datagram, Walk, command, write_u16};
+use crate::hardware::HardwareConfig;
+use crate::simulated::SimTime;
 use coe::Dictionary;
 use drive::{DriveState, EmulatedDrive};
 use esc::{EmulatedInput, Esc, Source};
 use fault::{FrameFault, SegmentFault};
+use in_process::{InProcess, SegmentClock};
+use rt_core::model::pantograph::Pantograph;
 use rtrb::{Consumer, Producer, RingBuffer};
 use sii::Identity;
 use world::World;
@@ -40,6 +45,54 @@ pub struct Segment {
     has_power: bool,
     faults: Consumer<SegmentFault>,
     treatment: Option<(FrameFault, u32)>,
+}
+
+/// The emulated segment of a rig, and where faults are put.
+pub fn segment_of(
+    config: &EthercatConfig,
+    rig: &HardwareConfig,
+    pantograph: &Pantograph,
+) -> (Segment, Producer<SegmentFault>) {
+    let sources: Vec<Source> = config
+        .inputs
+        .iter()
+        .map(|input| {
+            let name = format!("{}.{}", config.name, input.name);
+            let cell = rig.signals.cells.iter().position(|c| c.input == name);
+            match cell {
+                Some(cell) => Source::Cell {
+                    cell,
+                    scale: input.scale,
+                    offset: input.offset,
+                },
+                None => Source::Count(closed_circuits(rig, &name)),
+            }
+        })
+        .collect();
+    Segment::new(config, &sources, World::new(&rig.model(), pantograph))
+}
+
+/// The count of a digital input with every safety circuit closed.
+fn closed_circuits(rig: &HardwareConfig, input: &str) -> i64 {
+    let circuits = rig.signals.interlocks.iter().filter(|i| i.input == input);
+    circuits
+        .filter(|i| i.closed_means_safe)
+        .fold(0, |count, i| count | 1 << i.bit.unwrap_or(0))
+}
+
+/// The emulated segment of a rig in this process.
+pub fn in_process(
+    config: &EthercatConfig,
+    rig: &HardwareConfig,
+    pantograph: &Pantograph,
+    time: &SimTime,
+) -> Box<dyn Transport> {
+    let (segment, _) = segment_of(config, rig, pantograph);
+    let clock = match time {
+        SimTime::Real => SegmentClock::Real,
+        SimTime::Exact(clock) => SegmentClock::Exact(clock.clone()),
+    };
+    Box::new(InProcess::new(segment, clock))
 }
 
 /// What becomes of an answer.

@@ -2,10 +2,11 @@
 //! and what its statusword means.
 //!
 //! The target is the actual position until the drive follows; what the command has moved meanwhile is caught up with
-//! evenly, so that it never jumps. Off is a quick stop first, then no voltage.
+//! at a bounded speed, so that it never jumps. Off is a quick stop first, then no voltage.
 
 use super::config::DriveConfig;
 use crate::hardware::bus::DriveCommand;
+use crate::hardware::catch_up::CatchUp;
 use rt_core::rig::RigFault;
 
 /// States of CiA 402.
@@ -78,8 +79,6 @@ const FOLLOWING_ERROR: u16 = 1 << 13;
 const FAULT_RESET: u16 = 0x80;
 /// How long a fault reset stays set, and then unset, in ns.
 const RESET_NANOS: u64 = 50_000_000;
-/// What was missed while the drive was being enabled is caught up with in this time, in ns.
-const CATCH_UP_NANOS: u64 = 200_000_000;
 /// Cycles in a row in which an enabled drive may ignore its target: its first answer is one cycle old.
 const IGNORED_CYCLES: u32 = 3;
 
@@ -91,22 +90,24 @@ pub struct Cia402 {
     /// What it has sent last.
     last: Option<DriveInputs>,
     asked_since: Option<(bool, u64)>,
-    /// When it began to follow, and how far its position was from the command then, in counts.
-    followed: Option<(u64, f64)>,
+    catch_up: CatchUp,
+    /// When it was sent a target that it followed.
+    followed_at: Option<u64>,
     ignored: u32,
     reset_since: Option<u64>,
 }
 
 impl Cia402 {
     /// A drive of which nothing is known yet.
-    pub fn new(config: &DriveConfig) -> Self {
+    pub fn new(config: &DriveConfig, catch_up_m_per_s: f64) -> Self {
         Self {
             counts_per_m: config.counts_per_m,
             zero_m: config.zero_m,
             enable_nanos: (config.enable_ms * 1e6) as u64,
             last: None,
             asked_since: None,
-            followed: None,
+            catch_up: CatchUp::new(catch_up_m_per_s),
+            followed_at: None,
             ignored: 0,
             reset_since: None,
         }
@@ -116,7 +117,7 @@ impl Cia402 {
     pub fn forget(&mut self) {
         self.last = None;
         self.asked_since = None;
-        self.followed = None;
+        self.followed_at = None;
         self.ignored = 0;
         self.reset_since = None;
     }
@@ -128,6 +129,15 @@ impl Cia402 {
 
     fn counts(&self, metres: f64) -> f64 {
         (metres - self.zero_m) * self.counts_per_m
+    }
+
+    /// Whether its motor may have power.
+    pub fn has_power(&self) -> bool {
+        let state = self.last.map(|i| DriveState::of(i.status));
+        !matches!(
+            state,
+            Some(DriveState::SwitchOnDisabled | DriveState::Fault | DriveState::NotReady) | None
+        )
     }
 
     /// What it is sent in this cycle.
@@ -149,14 +159,14 @@ impl Cia402 {
         }
         let state = DriveState::of(last.status);
         if state == DriveState::Fault {
-            self.followed = None;
+            self.followed_at = None;
             let control = if told.may_reset { self.reset_edge(now) } else { 0 };
             return DriveOutputs { control, ..rest };
         }
         self.reset_since = None;
         let is_on = told.is_on && told.position_m.is_finite();
         if !is_on {
-            self.followed = None;
+            self.followed_at = None;
             // A quick stop is voltage without the bit that forbids it.
             let brakes = matches!(state, DriveState::OperationEnabled | DriveState::QuickStopActive);
             let control = if brakes { 0x02 } else { 0 };
@@ -171,14 +181,18 @@ impl Cia402 {
             _ => 0,
         };
         if state != DriveState::OperationEnabled {
-            self.followed = None;
+            self.followed_at = None;
             return DriveOutputs { control, ..rest };
         }
-        let command = self.counts(told.position_m);
-        let missed = f64::from(last.actual) - command;
-        let (since, missed) = *self.followed.get_or_insert((now, missed));
-        let part = now.saturating_sub(since) as f64 / CATCH_UP_NANOS as f64;
-        let target = command + missed * (1.0 - part).max(0.0);
+        let dt_s = match self.followed_at.replace(now) {
+            Some(before) => now.saturating_sub(before) as f64 * 1e-9,
+            None => {
+                self.catch_up.start(self.metres(last.actual));
+                0.0
+            }
+        };
+        let reference = self.catch_up.toward(told.position_m, dt_s);
+        let target = self.counts(reference);
         DriveOutputs {
             control,
             target: target.round() as i32,

@@ -186,6 +186,11 @@ impl Cyclic {
         data.get(range).unwrap_or_default()
     }
 
+    /// The transport's time, in ns.
+    pub fn now(&self) -> u64 {
+        self.transport.now()
+    }
+
     /// When the last frame was sent.
     pub fn sent_at(&self) -> u64 {
         self.sent_at

@@ -157,8 +157,8 @@ pub async fn set_up(
             there.set_dc_sync(DcSync::Sync0);
         }
     }
-    for (i, device) in config.devices.iter().enumerate() {
-        configure(md, &group, config, i, device).await?;
+    for i in 0..config.devices.len() {
+        configure(md, &group, config, i).await?;
     }
     let reference = config.clocks.map(|_| group.iter(md).find(|d| d.dc_support().any()).map(|d| d.configured_address()));
     let group = group.into_pre_op_pdi(md).await.map_err(|e| Problem {
@@ -200,19 +200,43 @@ pub async fn set_up(
     }
 }
 
-async fn configure<S, DC>(
+type PreOpGroup = SubDeviceGroup<MAX_DEVICES, MAX_DATA>;
+
+/// Writes watchdog, objects and mapping of a device.
+async fn configure(
     md: &MainDevice<'static>,
-    group: &SubDeviceGroup<MAX_DEVICES, MAX_DATA, ethercrab::DefaultLock, S, DC>,
+    group: &PreOpGroup,
     config: &EthercatConfig,
     number: usize,
-    device: &DeviceConfig,
-) -> Result<(), Problem>
-where
-    SubDeviceGroup<MAX_DEVICES, MAX_DATA, ethercrab::DefaultLock, S, DC>: Sized,
-{
-    let _ = (md, group, config, number, device);
+) -> Result<(), Problem> {
+    let device = &config.devices[number];
+    let failed = |what: String, e: Error| Problem {
+        fault: RigFault::DeviceState { device: 1 + number as u16, al_status: al::PRE_OP, al_code: 0 },
+        words: format!("EtherCAT '{}': device {} '{}': {what}: {e}", config.name, number + 1, device.name),
+    };
+    let there = group.subdevice(md, number).map_err(|e| failed("is gone".into(), e))?;
+    if let Some(ms) = config.watchdog_ms {
+        // In steps of 100 µs, as the divider is by default.
+        let steps = (ms * 10.0).round() as u16;
+        let written = there.register_write(WATCHDOG_OUTPUTS, steps).await;
+        written.map_err(|e| failed("its watchdog cannot be set".into(), e))?;
+    }
+    for sdo in sdo_writes(device) {
+        let SdoConfig { index, sub, value } = sdo;
+        let written = match value {
+            SdoValue::U8(v) => there.sdo_write(index, sub, v).await,
+            SdoValue::U16(v) => there.sdo_write(index, sub, v).await,
+            SdoValue::U32(v) => there.sdo_write(index, sub, v).await,
+            SdoValue::I8(v) => there.sdo_write(index, sub, v).await,
+            SdoValue::I16(v) => there.sdo_write(index, sub, v).await,
+            SdoValue::I32(v) => there.sdo_write(index, sub, v).await,
+        };
+        written.map_err(|e| failed(format!("does not take {value:?} in 0x{index:04X}:{sub}"), e))?;
+    }
     Ok(())
 }
+
+const WATCHDOG_OUTPUTS: u16 = 0x0420;
 
 /// Which device does not go to a state, and why by its own account.
 async fn refused(md: &MainDevice<'static>, config: &EthercatConfig, to: u16) -> Option<Problem> {

@@ -4,6 +4,7 @@
 //! benches design with it, identification writes it, and the emulator is built from it.
 
 use super::signals::SignalsConfig;
+use crate::ethercat::EthercatConfig;
 use crate::linudp::LinUdpConfig;
 use crate::simulated::{
     ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
@@ -61,6 +62,8 @@ pub struct HardwareConfig {
 pub enum BusConfig {
     /// A LinMot drive that is spoken to over UDP.
     LinUdp(LinUdpConfig),
+    /// An EtherCAT segment.
+    Ethercat(EthercatConfig),
 }
 
 /// What the emulated sensors do that a real rig does by itself.
@@ -82,6 +85,7 @@ impl BusConfig {
     pub fn name(&self) -> &str {
         match self {
             BusConfig::LinUdp(config) => &config.name,
+            BusConfig::Ethercat(config) => &config.name,
         }
     }
 
@@ -89,6 +93,7 @@ impl BusConfig {
     pub fn inputs(&self) -> Vec<String> {
         match self {
             BusConfig::LinUdp(config) => config.inputs(),
+            BusConfig::Ethercat(config) => config.inputs(),
         }
     }
 
@@ -96,12 +101,14 @@ impl BusConfig {
     pub fn drives(&self) -> bool {
         match self {
             BusConfig::LinUdp(_) => true,
+            BusConfig::Ethercat(config) => config.drive.is_some(),
         }
     }
 
     fn check(&self) -> Result<(), FieldError> {
         match self {
             BusConfig::LinUdp(config) => config.check(),
+            BusConfig::Ethercat(config) => config.check(),
         }
     }
 }
