@@ -13,6 +13,7 @@ pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 use crate::cells::Cells;
 use crate::intern::intern;
 use crate::linudp::LinUdp;
+use crate::serial::SerialBus;
 use crate::simulated::{FORCE, POSITION, REFERENCE};
 use align::{Align, TickTime};
 use bus::{Bus, DriveCommand, Slot};
@@ -57,6 +58,9 @@ impl BusConfig {
         let bus: Result<Box<dyn Bus>, String> = match self {
             BusConfig::LinUdp(config) => {
                 LinUdp::open(config, number, context.catch_up_m_per_s).map(|bus| Box::new(bus) as Box<dyn Bus>)
+            }
+            BusConfig::Serial(config) => {
+                SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
             }
         };
         bus.map_err(|problem| HardwareError::Bus {
