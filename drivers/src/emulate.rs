@@ -4,7 +4,7 @@
 
 pub mod faults;
 mod linmot;
-mod linudp;
+pub mod linudp;
 pub mod plant;
 mod pty;
 mod serial;
