@@ -102,6 +102,11 @@ impl SharedPlant {
         });
     }
 
+    /// Whether the motor has power.
+    pub fn is_powered(&self, now: u64) -> bool {
+        self.at(now, |s| s.drive == Drive::On)
+    }
+
     /// The force at the pad itself, in N.
     pub fn true_force(&self, now: u64) -> f64 {
         self.at(now, |s| s.plant.contact_force())
