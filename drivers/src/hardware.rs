@@ -15,6 +15,7 @@ use crate::emulate::ethercat as emulated_ethercat;
 use crate::ethercat::{EthercatBus, Port};
 use crate::intern::intern;
 use crate::linudp::LinUdp;
+use crate::serial::SerialBus;
 use crate::simulated::{FORCE, POSITION, REFERENCE, SimTime};
 use align::{Align, TickTime};
 use bus::{Bus, DriveCommand, Slot};
@@ -71,6 +72,9 @@ impl BusConfig {
                 let in_process = || emulated_ethercat::in_process(config, context.rig, context.pantograph, context.time);
                 EthercatBus::open(config, number, context.period_nanos, context.catch_up_m_per_s, in_process)
                     .map(|bus| Box::new(bus) as Box<dyn Bus>)
+            }
+            BusConfig::Serial(config) => {
+                SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
             }
         };
         bus.map_err(|problem| HardwareError::Bus {

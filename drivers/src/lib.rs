@@ -9,4 +9,5 @@ pub mod linmot;
 pub mod linudp;
 pub mod replay;
 pub mod rig_file;
+pub mod serial;
 pub mod simulated;

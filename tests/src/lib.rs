@@ -58,7 +58,15 @@ pub struct ExactRun {
 impl ExactRun {
     /// Builds the loop of a session.
     pub fn new(session: &LoadedSession) -> Self {
-        let prepared = runtime::prepare_exact(session).unwrap_or_else(|e| panic!("{e}"));
+        Self::of(runtime::prepare_exact(session).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    /// Builds the loop of a session on a rig that was made elsewhere and shares its clock.
+    pub fn on(session: &LoadedSession, rig: Box<dyn rt_core::rig::Rig>, clock: ExactClock) -> Self {
+        Self::of(runtime::prepare_on(session, rig, clock).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    fn of(prepared: Prepared<ExactClock>) -> Self {
         let Prepared {
             rt_loop,
             mut user,

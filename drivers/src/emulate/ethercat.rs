@@ -3,23 +3,28 @@
 //! A frame goes through all devices in the order of the cabling and comes back, as on the wire. Time-keeping is the
 //! caller's: whoever carries a frame says when it passes. Nothing is allocated while frames pass.
 
-pub mod coe;
-pub mod drive;
-pub mod esc;
+mod coe;
+mod drive;
+mod esc;
 pub mod fault;
 pub mod in_process;
-pub mod mailbox;
-pub mod sii;
-pub mod world;
+mod mailbox;
+pub mod served;
+mod sii;
+mod world;
 
+pub use drive::{DriveMisbehaviour, DriveState};
+pub use esc::{Refusal, Source};
+
+use super::plant::SharedPlant;
 use crate::ethercat::config::EthercatConfig;
 use crate::ethercat::transport::Transport;
 use crate::ethercat::wire::{Datagram, Walk, command, write_u16};
 use crate::hardware::HardwareConfig;
 use crate::simulated::SimTime;
 use coe::Dictionary;
-use drive::{DriveState, EmulatedDrive};
-use esc::{EmulatedInput, Esc, Source};
+use drive::EmulatedDrive;
+use esc::{EmulatedInput, Esc};
 use fault::{FrameFault, SegmentFault};
 use in_process::{InProcess, SegmentClock};
 use rt_core::model::pantograph::Pantograph;
@@ -53,6 +58,15 @@ pub fn segment_of(
     rig: &HardwareConfig,
     pantograph: &Pantograph,
 ) -> (Segment, Producer<SegmentFault>) {
+    segment_on(config, rig, SharedPlant::new(&rig.model(), pantograph))
+}
+
+/// The same on a plant that others share.
+pub fn segment_on(
+    config: &EthercatConfig,
+    rig: &HardwareConfig,
+    plant: SharedPlant,
+) -> (Segment, Producer<SegmentFault>) {
     let sources: Vec<Source> = config
         .inputs
         .iter()
@@ -69,7 +83,7 @@ pub fn segment_of(
             }
         })
         .collect();
-    Segment::new(config, &sources, World::new(&rig.model(), pantograph))
+    Segment::new(config, &sources, World::new(plant, rig.signals.cells.len()))
 }
 
 /// The count of a digital input with every safety circuit closed.
@@ -108,7 +122,7 @@ pub enum Answer {
 
 impl Segment {
     /// All devices of a rig file, and where faults are put. `sources` says for each input of the file what it shows.
-    pub fn new(
+    fn new(
         config: &EthercatConfig,
         sources: &[Source],
         world: World,

@@ -6,6 +6,7 @@
 use super::signals::SignalsConfig;
 use crate::ethercat::EthercatConfig;
 use crate::linudp::LinUdpConfig;
+use crate::serial::SerialConfig;
 use crate::simulated::{
     ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
     PositionSensorConfig, SimulatedConfig,
@@ -64,6 +65,8 @@ pub enum BusConfig {
     LinUdp(LinUdpConfig),
     /// An EtherCAT segment.
     Ethercat(EthercatConfig),
+    /// An amplifier or a LinMot drive on a serial line.
+    Serial(SerialConfig),
 }
 
 /// What the emulated sensors do that a real rig does by itself.
@@ -86,6 +89,7 @@ impl BusConfig {
         match self {
             BusConfig::LinUdp(config) => &config.name,
             BusConfig::Ethercat(config) => &config.name,
+            BusConfig::Serial(config) => &config.name,
         }
     }
 
@@ -94,6 +98,7 @@ impl BusConfig {
         match self {
             BusConfig::LinUdp(config) => config.inputs(),
             BusConfig::Ethercat(config) => config.inputs(),
+            BusConfig::Serial(config) => config.inputs(),
         }
     }
 
@@ -102,6 +107,7 @@ impl BusConfig {
         match self {
             BusConfig::LinUdp(_) => true,
             BusConfig::Ethercat(config) => config.drive.is_some(),
+            BusConfig::Serial(config) => config.drives(),
         }
     }
 
@@ -109,6 +115,7 @@ impl BusConfig {
         match self {
             BusConfig::LinUdp(config) => config.check(),
             BusConfig::Ethercat(config) => config.check(),
+            BusConfig::Serial(config) => config.check(),
         }
     }
 }
