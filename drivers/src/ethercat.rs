@@ -4,7 +4,6 @@
 //! transport and runs the cycle with a frame of our own (`cyclic`): it brings the devices to OP, acknowledges what has
 //! left OP, reads emergencies, and gives the transport back when only a new set-up helps.
 
-pub mod al_code;
 pub mod cia402;
 pub mod config;
 pub mod counters;
@@ -27,6 +26,7 @@ use rt_core::rig::RigFault;
 use rt_core::rig::device::{Device, DeviceState};
 use service::ServiceLink;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 use transport::Transport;
 
 /// A number in the process data of a device.
@@ -162,6 +162,18 @@ impl EthercatBus {
         self.service.words.try_iter()
     }
 
+    /// Waits until the cycle can run, for a loop whose time does not pass meanwhile; not for the real-time thread.
+    pub fn wait_until_set_up(&self, longest: Duration) -> Result<(), String> {
+        let end = Instant::now() + longest;
+        while !self.is_set_up() {
+            if Instant::now() > end {
+                return Err(self.words().last().unwrap_or_else(|| "the segment does not answer".into()));
+            }
+            std::thread::park_timeout(Duration::from_millis(1));
+        }
+        Ok(())
+    }
+
     /// Whether the cycle runs.
     pub fn is_set_up(&self) -> bool {
         self.cyclic.is_some() || !self.service.ready.is_empty()
@@ -272,7 +284,7 @@ impl Drop for EthercatBus {
             if !driven.cia402.has_power() {
                 return;
             }
-            std::thread::park_timeout(std::time::Duration::from_millis(1));
+            std::thread::park_timeout(Duration::from_millis(1));
         }
     }
 }

@@ -28,6 +28,7 @@ use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
 use signals::{InterlockConfig, find_input};
 use std::ops::Range;
+use std::time::Duration;
 use std::sync::Arc;
 
 /// Why a hardware rig cannot be used at all, in distinction to a device that does not answer.
@@ -71,7 +72,13 @@ impl BusConfig {
             BusConfig::Ethercat(config) => {
                 let in_process = || emulated_ethercat::in_process(config, context.rig, context.pantograph, context.time);
                 EthercatBus::open(config, number, context.period_nanos, context.catch_up_m_per_s, in_process)
-                    .map(|bus| Box::new(bus) as Box<dyn Bus>)
+                    .and_then(|bus| {
+                        // Exact time passes only in cycles; setting up takes real time.
+                        if matches!(context.time, SimTime::Exact(_)) {
+                            bus.wait_until_set_up(SET_UP)?;
+                        }
+                        Ok(Box::new(bus) as Box<dyn Bus>)
+                    })
             }
             BusConfig::Serial(config) => {
                 SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
@@ -83,6 +90,9 @@ impl BusConfig {
         })
     }
 }
+
+/// How long a loop in exact time waits for a segment in the same process.
+const SET_UP: Duration = Duration::from_secs(20);
 
 /// An input that a channel is made of.
 struct Input {

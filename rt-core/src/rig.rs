@@ -1,5 +1,6 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+pub mod al_code;
 pub mod device;
 pub mod fault;
 mod known;

@@ -1,14 +1,13 @@
 //! Brings a segment from nothing to SAFE-OP: who is there is compared with the rig file, objects and mappings are
 //! written, clocks are set, and what the cycle has to know is read back from the devices.
 
-use super::al_code;
 use super::config::{DeviceConfig, EthercatConfig, MAX_DATA, MAX_DEVICES, PdoConfig, SdoConfig, SdoValue};
 use super::cyclic::{Plan, PlanDevice};
 use super::wire::{al, read_u16};
 use ethercrab::error::Error;
 use ethercrab::subdevice_group::{DcConfiguration, SafeOp};
 use ethercrab::{Command, DcSync, MainDevice, SubDeviceGroup, SubDeviceIdentity};
-use rt_core::rig::RigFault;
+use rt_core::rig::{RigFault, al_code};
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -102,7 +101,11 @@ pub fn sdo_writes(device: &DeviceConfig) -> Vec<SdoConfig> {
 /// Finds all devices; nothing is changed beyond PRE-OP.
 pub async fn scan(md: &MainDevice<'static>, now: u64) -> Result<Vec<Found>, Error> {
     let group = md.init_single_group::<MAX_DEVICES, MAX_DATA>(move || now).await?;
-    let all = group.iter(md).map(|device| {
+    Ok(who_is_there(md, &group))
+}
+
+fn who_is_there(md: &MainDevice<'static>, group: &PreOpGroup) -> Vec<Found> {
+    let found = group.iter(md).map(|device| {
         let SubDeviceIdentity { vendor_id, product_id, revision, serial } = device.identity();
         Found {
             name: device.name().to_owned(),
@@ -112,7 +115,7 @@ pub async fn scan(md: &MainDevice<'static>, now: u64) -> Result<Vec<Found>, Erro
             serial,
         }
     });
-    Ok(all.collect())
+    found.collect()
 }
 
 /// See the module's text.
@@ -135,19 +138,7 @@ pub async fn set_up(
         Ok(group) => group,
         Err(e) => return Err(refused(md, config, al::PRE_OP).await.unwrap_or_else(|| absent(e))),
     };
-    let found: Vec<Found> = group
-        .iter(md)
-        .map(|device| {
-            let identity = device.identity();
-            Found {
-                name: device.name().to_owned(),
-                vendor: identity.vendor_id,
-                product: identity.product_id,
-                revision: identity.revision,
-                serial: identity.serial,
-            }
-        })
-        .collect();
+    let found = who_is_there(md, &group);
     compare(&config.devices, &found).map_err(|(i, lines)| Problem {
         fault: RigFault::WrongDevice { device: 1 + i as u16 },
         words: format!("EtherCAT '{}' has other devices than the rig file expects:{lines}", config.name),
