@@ -93,6 +93,8 @@ pub struct Cia402 {
     catch_up: CatchUp,
     /// When it was sent a target that it followed.
     followed_at: Option<u64>,
+    /// Whether it has followed since it was told to.
+    has_followed: bool,
     ignored: u32,
     reset_since: Option<u64>,
 }
@@ -108,6 +110,7 @@ impl Cia402 {
             asked_since: None,
             catch_up: CatchUp::new(catch_up_m_per_s),
             followed_at: None,
+            has_followed: false,
             ignored: 0,
             reset_since: None,
         }
@@ -118,6 +121,7 @@ impl Cia402 {
         self.last = None;
         self.asked_since = None;
         self.followed_at = None;
+        self.has_followed = false;
         self.ignored = 0;
         self.reset_since = None;
     }
@@ -209,7 +213,7 @@ impl Cia402 {
 
     /// Takes what the drive has sent in answer; a fault if it does not do what it was told.
     pub fn take(&mut self, inputs: DriveInputs, told: &DriveCommand, now: u64) -> Result<(), RigFault> {
-        let before = self.last.replace(inputs).map(|i| DriveState::of(i.status));
+        self.last = Some(inputs);
         let state = DriveState::of(inputs.status);
         let status = inputs.status;
         if matches!(state, DriveState::Fault | DriveState::FaultReactionActive) {
@@ -225,14 +229,15 @@ impl Cia402 {
         let not_done = Err(RigFault::DriveNotEnabled { status });
         if !told.is_on {
             self.ignored = 0;
+            self.has_followed = false;
             return if is_enabled && waited > self.enable_nanos { not_done } else { Ok(()) };
         }
         if !is_enabled {
-            let has_left = before == Some(DriveState::OperationEnabled);
-            let quick_stop = state == DriveState::QuickStopActive;
+            // It has left by itself, or takes too long. A quick stop from before may still go on.
             let is_late = waited > self.enable_nanos;
-            return if has_left || quick_stop || is_late { not_done } else { Ok(()) };
+            return if self.has_followed || is_late { not_done } else { Ok(()) };
         }
+        self.has_followed = true;
         if status & FOLLOWING_ERROR != 0 {
             return Err(RigFault::FollowingError { status });
         }

@@ -169,7 +169,13 @@ impl EmulatedDrive {
                     self.brake(DriveState::QuickStopActive);
                 }
             }
-            DriveMisbehaviour::FollowingError => self.is_following_error = true,
+            DriveMisbehaviour::FollowingError => {
+                // It is watched only while the drive follows.
+                if self.state == DriveState::OperationEnabled {
+                    self.is_following_error = true;
+                    self.fail(CODE_FOLLOWING);
+                }
+            }
             DriveMisbehaviour::IgnoresTarget(on) => self.ignores_target = on,
             DriveMisbehaviour::WrongMode(on) => self.wrong_mode = on,
             DriveMisbehaviour::Stuck(on) => self.is_stuck = on,

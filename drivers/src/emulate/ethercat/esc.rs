@@ -167,10 +167,6 @@ impl Esc {
         read_u16(&self.memory, STATION_ADDRESS)
     }
 
-    pub fn state(&self) -> u16 {
-        self.state
-    }
-
     /// Leaves OP by itself.
     pub fn fall(&mut self, code: u16) {
         if self.state == al::OP {
