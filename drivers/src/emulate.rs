@@ -15,10 +15,14 @@ use faults::{Board, Planned};
 use linudp::EmulatedLinUdp;
 use plant::SharedPlant;
 use rt_core::model::pantograph::Pantograph;
+use rt_core::rt_env::{self, RtRequest};
 use serial::{EmulatedAmplifier, EmulatedLinRs};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+
+/// SCHED_FIFO priority of emulated devices: below loop and buses, which may be on the same computer.
+const DEVICE_PRIORITY: u8 = 60;
 
 /// Where an emulated device is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +115,15 @@ impl Emulator {
             let stop = Arc::clone(&emulator.stop);
             let thread = std::thread::Builder::new()
                 .name(format!("emulated-{}", bus.name()))
-                .spawn(move || device.serve(&stop))
+                .spawn(move || {
+                    rt_env::flush_denormals();
+                    // A device that is late is no rig; without the rights it is one on a calm computer.
+                    let _rights = rt_env::request(RtRequest {
+                        priority: DEVICE_PRIORITY,
+                        cpu: None,
+                    });
+                    device.serve(&stop);
+                })
                 .map_err(|e| refuse(format!("its thread cannot be started: {e}")))?;
             emulator.devices.push(Device {
                 bus: bus.name().to_owned(),

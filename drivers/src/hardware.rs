@@ -70,6 +70,9 @@ impl BusConfig {
     }
 }
 
+/// SCHED_FIFO priority of the threads of buses: below the loop, above everything else.
+pub(crate) const BUS_PRIORITY: u8 = 70;
+
 /// An input that a channel is made of.
 struct Input {
     slot: usize,

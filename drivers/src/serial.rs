@@ -12,7 +12,7 @@ pub mod port;
 
 pub use config::{Protocol, SerialConfig};
 
-use crate::hardware::BusContext;
+use crate::hardware::{BUS_PRIORITY, BusContext};
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
 use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram};
 use amplifier::{Reader, Values};
@@ -23,6 +23,7 @@ use port::{Bell, Port};
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::RigFault;
 use rt_core::rig::device::{Device, DeviceState};
+use rt_core::rt_env::{self, RtRequest};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -282,6 +283,11 @@ struct Line {
 
 impl Line {
     fn serve(mut self) {
+        // Without these rights it works too, less punctually; what is missing is told for the loop already.
+        let _rights = rt_env::request(RtRequest {
+            priority: BUS_PRIORITY,
+            cpu: None,
+        });
         while !self.stops() {
             match Port::open(&self.path, self.baud) {
                 Ok(port) => {
