@@ -7,16 +7,15 @@ mod linmot;
 pub mod linudp;
 pub mod plant;
 mod pty;
-mod serial;
+pub mod serial;
 
 use crate::hardware::{BusConfig, HardwareConfig};
-use crate::serial::config::Protocol;
 use faults::{Board, Planned};
 use linudp::EmulatedLinUdp;
 use plant::SharedPlant;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::rt_env::{self, RtRequest};
-use serial::{EmulatedAmplifier, EmulatedLinRs};
+use serial::EmulatedSerial;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -167,15 +166,10 @@ fn emulated(
 ) -> Result<Box<dyn Emulated>, String> {
     Ok(match bus {
         BusConfig::LinUdp(config) => Box::new(EmulatedLinUdp::open(config, plant, faults)?),
-        BusConfig::Serial(config) => match &config.protocol {
-            Protocol::LinRs(drive) => {
-                Box::new(EmulatedLinRs::open(&config.port, drive, plant, faults)?)
-            }
-            Protocol::Ascii(_) | Protocol::Binary(_) => {
-                let cells = cells_of(bus, rig);
-                Box::new(EmulatedAmplifier::open(config, cells, plant, faults)?)
-            }
-        },
+        BusConfig::Serial(config) => {
+            let cells = cells_of(bus, rig);
+            Box::new(EmulatedSerial::open(config, cells, plant, faults)?)
+        }
     })
 }
 

@@ -1,5 +1,6 @@
 //! A pseudo-terminal under the path that a rig file gives to a serial port.
 
+use rt_core::pacing::NANOS_PER_SECOND;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -41,15 +42,19 @@ impl Pty {
         })
     }
 
-    /// Waits for bytes for some milliseconds and reads what is there.
-    pub fn read(&mut self, buffer: &mut [u8], milliseconds: i32) -> usize {
+    /// Waits for bytes for some time and reads what is there.
+    pub fn read(&mut self, buffer: &mut [u8], nanos: u64) -> usize {
+        let time = libc::timespec {
+            tv_sec: (nanos / NANOS_PER_SECOND) as libc::time_t,
+            tv_nsec: (nanos % NANOS_PER_SECOND) as libc::c_long,
+        };
         let mut entry = libc::pollfd {
             fd: self.device.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
-        // SAFETY: one valid entry.
-        unsafe { libc::poll(&mut entry, 1, milliseconds) };
+        // SAFETY: one valid entry, a valid time, no signal mask.
+        unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) };
         self.device.read(buffer).unwrap_or(0)
     }
 
