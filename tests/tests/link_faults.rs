@@ -56,7 +56,7 @@ const UDP: [Case; 12] = [
 ];
 
 #[rustfmt::skip]
-const LINRS: [Case; 11] = [
+const LINRS: [Case; 12] = [
     Case { fault: LinkFault::Lost, off: STALE, on: STALE },
     Case { fault: LinkFault::Truncated, off: STALE, on: STALE },
     Case { fault: LinkFault::Garbage, off: STALE, on: STALE },
@@ -67,6 +67,7 @@ const LINRS: [Case; 11] = [
     Case { fault: LinkFault::Disabled, off: None, on: off_by("rig.drive-not-enabled", 1) },
     Case { fault: LinkFault::IgnoreReferences, off: None, on: off_by("rig.sequence", 10) },
     Case { fault: LinkFault::Stuck, off: None, on: off_by("rig.sequence", 10) },
+    Case { fault: LinkFault::Late, off: None, on: None },
     Case { fault: LinkFault::Duplicate, off: None, on: None },
 ];
 
