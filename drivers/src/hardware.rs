@@ -31,7 +31,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HardwareError {
     /// Hardware has its own time.
-    #[error("the rig '{0}' is hardware, which runs in real time only: leave --fast out")]
+    #[error(
+        "the rig '{0}' is hardware and has a time of its own: leave --fast out, or give a simulated rig for what is to \
+         run as fast as it can"
+    )]
     RealTimeOnly(String),
     /// A bus cannot be set up.
     #[error("bus '{bus}' cannot be set up: {problem}")]
