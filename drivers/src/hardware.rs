@@ -7,6 +7,8 @@ pub mod bus;
 pub mod catch_up;
 pub mod config;
 pub mod signals;
+#[cfg(test)]
+mod tests;
 
 pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 
