@@ -55,7 +55,10 @@ impl Reader {
                     lost += 1;
                     if lost > MOST_LOST {
                         let words = fault.describe(&self.layout);
-                        return Err(format!("the rig gives no readings: {}. {}", words.what, words.advice));
+                        return Err(format!(
+                            "the rig gives no readings: {}. {}",
+                            words.what, words.advice
+                        ));
                     }
                 }
             }

@@ -46,23 +46,87 @@ fn the_shipped_rig_declares_what_it_measures() {
 #[test]
 fn mistakes_are_named_with_what_is_expected() {
     for (from, to, words) in [
-        ("drive: \"drive\"", "drive: \"motor\"", vec!["drive", "'motor' is no bus", "expected one of: drive"]),
-        ("drive: \"drive\"", "drive: \"amplifier\"", vec!["'amplifier' drives no motor"]),
-        ("input: \"drive.position\"", "input: \"drive.place\"", vec!["signals.motor_position.input", "drive.position"]),
-        ("input: \"amplifier.rear\"", "input: \"amplifier\"", vec!["signals.cells[1].input", "amplifier.rear"]),
-        ("name: \"amplifier\"", "name: \"drive\"", vec!["buses[1].name", "stands twice"]),
-        ("name: \"amplifier\"", "name: \"Amp 1\"", vec!["buses[1].name", "Amp 1"]),
-        ("max_age_s: 0.01)", "max_age_s: 0.0)", vec!["max_age_s", "0.0001 to 10"]),
-        ("baud: 921600", "baud: 921601", vec!["buses[1].baud", "115200"]),
-        ("length: 12", "length: 9", vec!["buses[1].protocol", "fields[1].offset"]),
-        ("header: [0xAA, 0x55]", "header: []", vec!["header", "1 to 8 bytes"]),
-        ("timeout_s: 0.02", "timeout_s: 60.0", vec!["buses[0].timeout_s", "0.001 to 1"]),
-        ("wait_us: 500", "wait_us: 500000", vec!["wait_us", "0 to 5000"]),
-        ("drive_address: \"127.0.0.1\"", "drive_address: \"::1\"", vec!["local_address", "IPv4"]),
-        ("drive_address: \"127.0.0.1\"", "drive_address: \"here\"", vec!["rig.ron:", "IP address"]),
-        ("id: \"drive_current\"", "id: \"force_current\"", vec!["auxiliary[0].id", "every rig has"]),
+        (
+            "drive: \"drive\"",
+            "drive: \"motor\"",
+            vec!["drive", "'motor' is no bus", "expected one of: drive"],
+        ),
+        (
+            "drive: \"drive\"",
+            "drive: \"amplifier\"",
+            vec!["'amplifier' drives no motor"],
+        ),
+        (
+            "input: \"drive.position\"",
+            "input: \"drive.place\"",
+            vec!["signals.motor_position.input", "drive.position"],
+        ),
+        (
+            "input: \"amplifier.rear\"",
+            "input: \"amplifier\"",
+            vec!["signals.cells[1].input", "amplifier.rear"],
+        ),
+        (
+            "name: \"amplifier\"",
+            "name: \"drive\"",
+            vec!["buses[1].name", "stands twice"],
+        ),
+        (
+            "name: \"amplifier\"",
+            "name: \"Amp 1\"",
+            vec!["buses[1].name", "Amp 1"],
+        ),
+        (
+            "max_age_s: 0.01)",
+            "max_age_s: 0.0)",
+            vec!["max_age_s", "0.0001 to 10"],
+        ),
+        (
+            "baud: 921600",
+            "baud: 921601",
+            vec!["buses[1].baud", "115200"],
+        ),
+        (
+            "length: 12",
+            "length: 9",
+            vec!["buses[1].protocol", "fields[1].offset"],
+        ),
+        (
+            "header: [0xAA, 0x55]",
+            "header: []",
+            vec!["header", "1 to 8 bytes"],
+        ),
+        (
+            "timeout_s: 0.02",
+            "timeout_s: 60.0",
+            vec!["buses[0].timeout_s", "0.001 to 1"],
+        ),
+        (
+            "wait_us: 500",
+            "wait_us: 500000",
+            vec!["wait_us", "0 to 5000"],
+        ),
+        (
+            "drive_address: \"127.0.0.1\"",
+            "drive_address: \"::1\"",
+            vec!["local_address", "IPv4"],
+        ),
+        (
+            "drive_address: \"127.0.0.1\"",
+            "drive_address: \"here\"",
+            vec!["rig.ron:", "IP address"],
+        ),
+        (
+            "id: \"drive_current\"",
+            "id: \"force_current\"",
+            vec!["auxiliary[0].id", "every rig has"],
+        ),
         ("wait_us: 500", "wait_ms: 5", vec!["wait_ms", "wait_us"]),
-        ("force_frozen_after_cycles: 25", "force_frozen_after_cycles: 2", vec!["at least 5"]),
+        (
+            "force_frozen_after_cycles: 25",
+            "force_frozen_after_cycles: 2",
+            vec!["at least 5"],
+        ),
         ("low_m: -0.15", "low_m: -0.3", vec!["actuator.low_m"]),
     ] {
         let error = error_of(from, to);
@@ -75,7 +139,10 @@ fn mistakes_are_named_with_what_is_expected() {
 #[test]
 fn cells_of_the_emulation_are_those_of_the_signals() {
     let error = error_of("id: \"SIM-B\", name", "id: \"SIM-C\", name");
-    assert!(error.contains("emulated.load_cells") && error.contains("SIM-A, SIM-C"), "{error}");
+    assert!(
+        error.contains("emulated.load_cells") && error.contains("SIM-A, SIM-C"),
+        "{error}"
+    );
 }
 
 #[test]
