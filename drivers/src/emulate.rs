@@ -8,20 +8,23 @@ mod linmot;
 pub mod linudp;
 pub mod plant;
 mod pty;
-mod serial;
+pub mod serial;
 
 use crate::ethercat::Port;
 use crate::hardware::{BusConfig, HardwareConfig};
-use crate::serial::config::Protocol;
 use ethercat::served::EmulatedSegment;
 use faults::{Board, Planned};
 use linudp::EmulatedLinUdp;
 use plant::SharedPlant;
 use rt_core::model::pantograph::Pantograph;
-use serial::{EmulatedAmplifier, EmulatedLinRs};
+use rt_core::rt_env::{self, RtRequest};
+use serial::EmulatedSerial;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
+
+/// SCHED_FIFO priority of emulated devices: below loop and buses, which may be on the same computer.
+const DEVICE_PRIORITY: u8 = 60;
 
 /// Where an emulated device is found.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +117,15 @@ impl Emulator {
             let stop = Arc::clone(&emulator.stop);
             let thread = std::thread::Builder::new()
                 .name(format!("emulated-{}", bus.name()))
-                .spawn(move || device.serve(&stop))
+                .spawn(move || {
+                    rt_env::flush_denormals();
+                    // A device that is late is no rig; without the rights it is one on a calm computer.
+                    let _rights = rt_env::request(RtRequest {
+                        priority: DEVICE_PRIORITY,
+                        cpu: None,
+                    });
+                    device.serve(&stop);
+                })
                 .map_err(|e| refuse(format!("its thread cannot be started: {e}")))?;
             emulator.devices.push(Device {
                 bus: bus.name().to_owned(),
@@ -164,15 +175,10 @@ fn emulated(
                 return Err("it is emulated inside the program that runs the rig; name an interface in 'port'".into());
             }
         },
-        BusConfig::Serial(config) => match &config.protocol {
-            Protocol::LinRs(drive) => {
-                Box::new(EmulatedLinRs::open(&config.port, drive, plant, faults)?)
-            }
-            Protocol::Ascii(_) | Protocol::Binary(_) => {
-                let cells = cells_of(bus, rig);
-                Box::new(EmulatedAmplifier::open(config, cells, plant, faults)?)
-            }
-        },
+        BusConfig::Serial(config) => {
+            let cells = cells_of(bus, rig);
+            Box::new(EmulatedSerial::open(config, cells, plant, faults)?)
+        }
     })
 }
 

@@ -7,6 +7,8 @@ pub mod bus;
 pub mod catch_up;
 pub mod config;
 pub mod signals;
+#[cfg(test)]
+mod tests;
 
 pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 
@@ -35,7 +37,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HardwareError {
     /// Hardware has its own time.
-    #[error("the rig '{0}' is hardware, which runs in real time only: leave --fast out")]
+    #[error(
+        "the rig '{0}' is hardware and has a time of its own: leave --fast out, or give a simulated rig for what is to \
+         run as fast as it can"
+    )]
     RealTimeOnly(String),
     /// A bus cannot be set up.
     #[error("bus '{bus}' cannot be set up: {problem}")]
@@ -93,6 +98,9 @@ impl BusConfig {
 
 /// How long a loop in exact time waits for a segment in the same process.
 const SET_UP: Duration = Duration::from_secs(20);
+
+/// SCHED_FIFO priority of the threads of buses: below the loop, above everything else.
+pub(crate) const BUS_PRIORITY: u8 = 70;
 
 /// An input that a channel is made of.
 struct Input {
@@ -214,7 +222,9 @@ impl HardwareRig {
             bound_cells.push(Cell {
                 input: inputs.len(),
                 column: 0,
-                strip: strips.iter().position(|s| Some(*s) == cell.strip.as_deref()),
+                strip: strips
+                    .iter()
+                    .position(|s| Some(*s) == cell.strip.as_deref()),
             });
             inputs.push(input(&cell.input, Align::Hold, cell.max_age_s));
         }
@@ -264,7 +274,12 @@ impl HardwareRig {
 
     /// Brings all inputs to the tick; the first fault is an open interlock, then what a bus says, then an input that
     /// is too old.
-    fn read(&mut self, tick_nanos: u64, bus_fault: Option<RigFault>, frame: &mut Frame) -> Result<(), RigFault> {
+    fn read(
+        &mut self,
+        tick_nanos: u64,
+        bus_fault: Option<RigFault>,
+        frame: &mut Frame,
+    ) -> Result<(), RigFault> {
         let mut stale = None;
         for (i, input) in self.inputs.iter().enumerate() {
             let aligned = input.align.at(tick_nanos, &self.slots[input.slot]);
@@ -314,7 +329,8 @@ impl HardwareRig {
         }
         frame.values[self.force_column] = total;
         for channel in &self.auxiliary {
-            frame.values[channel.column] = channel.offset + channel.scale * self.values[channel.input];
+            frame.values[channel.column] =
+                channel.offset + channel.scale * self.values[channel.input];
         }
     }
 }
@@ -465,11 +481,7 @@ impl HardwareConfig {
                 .map(|i| measured(format!("{INTERLOCK_PREFIX}{}", i.id), i.label.clone(), "")),
         );
         let age = |id: &str, label: &str| {
-            measured(
-                format!("{AGE_PREFIX}{id}"),
-                format!("Age of: {label}"),
-                "s",
-            )
+            measured(format!("{AGE_PREFIX}{id}"), format!("Age of: {label}"), "s")
         };
         channels.push(age(POSITION.id, POSITION.label));
         channels.extend(cells.iter().map(|c| age(c.raw.id, c.raw.label)));

@@ -12,17 +12,18 @@ pub mod port;
 
 pub use config::{Protocol, SerialConfig};
 
-use crate::hardware::BusContext;
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
-use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram};
+use crate::hardware::{BUS_PRIORITY, BusContext};
+use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram, control};
 use amplifier::{Reader, Values};
 use config::MOST_FIELDS;
 use frame::Window;
 use linrs::LinRsConfig;
-use port::{Bell, Port};
+use port::{Bell, Opener, Tty};
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::RigFault;
 use rt_core::rig::device::{Device, DeviceState};
+use rt_core::rt_env::{self, RtRequest};
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -85,6 +86,28 @@ pub struct SerialBus {
 impl SerialBus {
     /// Starts the thread of the bus; the port may come later.
     pub fn open(config: &SerialConfig, number: u16, context: &BusContext) -> Result<Self, String> {
+        let path = port::Path {
+            path: config.port.clone(),
+            baud: config.baud,
+        };
+        let now = RealClock.now();
+        let (mut bus, line) = Self::detached(config, number, context, path, now)?;
+        let thread = std::thread::Builder::new()
+            .name(format!("pantobench-{}", config.name))
+            .spawn(move || line.serve())
+            .map_err(|e| format!("its thread cannot be started: {e}"))?;
+        bus.thread = Some(thread);
+        Ok(bus)
+    }
+
+    /// A bus whose line has no thread: whoever has it steps it, on any clock.
+    pub fn detached<O: Opener>(
+        config: &SerialConfig,
+        number: u16,
+        context: &BusContext,
+        opener: O,
+        now: u64,
+    ) -> Result<(Self, Line<O>), String> {
         let shared = Arc::new(Shared {
             is_open: AtomicBool::new(false),
             stop: AtomicBool::new(false),
@@ -94,21 +117,13 @@ impl SerialBus {
         let (give_samples, samples) = RingBuffer::new(RING);
         let (give_requests, requests) = RingBuffer::new(RING);
         let timeout_nanos = (config.timeout_s * 1e9) as u64;
+        let amplifier = |reader: Reader, start: &[u8]| Talk::Amplifier {
+            reader,
+            start: start.to_vec(),
+        };
         let (talk, master) = match &config.protocol {
-            Protocol::Ascii(a) => (
-                Talk::Amplifier {
-                    reader: Reader::ascii(a),
-                    start: a.start.clone().into_bytes(),
-                },
-                None,
-            ),
-            Protocol::Binary(b) => (
-                Talk::Amplifier {
-                    reader: Reader::binary(b),
-                    start: b.start.clone(),
-                },
-                None,
-            ),
+            Protocol::Ascii(a) => (amplifier(Reader::ascii(a), a.start.as_bytes()), None),
+            Protocol::Binary(b) => (amplifier(Reader::binary(b), &b.start), None),
             Protocol::LinRs(drive) => {
                 let master = Master::new(DriveSettings {
                     bus: number,
@@ -132,29 +147,27 @@ impl SerialBus {
             }
         };
         let line = Line {
-            path: config.port.clone(),
-            baud: config.baud,
+            opener,
+            port: None,
+            next_try: 0,
             latency_nanos: (config.latency_s * 1e9) as u64,
             talk,
             samples: give_samples,
             shared: Arc::clone(&shared),
         };
-        let thread = std::thread::Builder::new()
-            .name(format!("pantobench-{}", config.name))
-            .spawn(move || line.serve())
-            .map_err(|e| format!("its thread cannot be started: {e}"))?;
-        Ok(Self {
+        let bus = Self {
             number,
             samples,
             requests: master.is_some().then_some(give_requests),
             master,
             timeout_nanos,
             last_nanos: None,
-            closed_nanos: RealClock.now(),
+            closed_nanos: now,
             device: Device::new(format!("{} at {}", config.kind(), config.port)),
             shared,
-            thread: Some(thread),
-        })
+            thread: None,
+        };
+        Ok((bus, line))
     }
 
     /// What happened on the line.
@@ -228,6 +241,8 @@ impl Bus for SerialBus {
             _ => DeviceState::Operational,
         };
         self.device.note(state, false);
+        let damaged = self.shared.counters.damaged.load(Ordering::Relaxed);
+        self.device.rejected.store(damaged, Ordering::Relaxed);
         verdict
     }
 }
@@ -270,66 +285,96 @@ enum Talk {
     },
 }
 
-/// The thread's side.
-struct Line {
-    path: String,
-    baud: u32,
+/// The thread's side of a bus.
+pub struct Line<O: Opener> {
+    opener: O,
+    port: Option<O::Port>,
+    /// When a port that is not there is tried again.
+    next_try: u64,
     latency_nanos: u64,
     talk: Talk,
     samples: Producer<Item>,
     shared: Arc<Shared>,
 }
 
-impl Line {
+impl<O: Opener> Line<O> {
     fn serve(mut self) {
-        while !self.stops() {
-            match Port::open(&self.path, self.baud) {
-                Ok(port) => {
-                    self.shared.counters.opened.fetch_add(1, Ordering::Relaxed);
-                    self.shared.is_open.store(true, Ordering::Release);
-                    // However it ends, it is tried again.
-                    let _ = self.talk_on(port);
-                    self.shared.is_open.store(false, Ordering::Release);
-                }
-                Err(_) => self.wait_for_port(),
-            }
+        // Without these rights it works too, less punctually; what is missing is told for the loop already.
+        let _rights = rt_env::request(RtRequest {
+            priority: BUS_PRIORITY,
+            cpu: None,
+        });
+        while !self.shared.stop.load(Ordering::Acquire) {
+            self.step(RealClock.now());
+            let (fd, patience) = match &self.port {
+                Some(port) => (port.fd(), IDLE_MS),
+                None => (None, RETRY_MS),
+            };
+            self.shared.bell.wait(fd, patience);
+        }
+        self.switch_off();
+    }
+
+    /// The loop has told a drive to be off before it ends; should it have ended in any other way, it is told now.
+    fn switch_off(&mut self) {
+        if let (Talk::Drive { config, last, .. }, Some(port)) = (&mut self.talk, &mut self.port) {
+            let telegram = Telegram {
+                control: control::RELEASED,
+                reference: None,
+            };
+            let mut out = [0; linrs::LONGEST];
+            let len = config.write_request(&telegram, last, &mut out);
+            // A port that is gone has no drive to be told.
+            let _ = port.write(&out[..len]);
         }
     }
 
-    fn stops(&self) -> bool {
-        self.shared.stop.load(Ordering::Acquire)
-    }
-
-    /// The bell may ring all the time meanwhile.
-    fn wait_for_port(&mut self) {
-        let end = RealClock.now() + RETRY_MS as u64 * 1_000_000;
-        while !self.stops() && RealClock.now() < end {
-            self.shared.bell.wait(None, RETRY_MS);
-            if let Talk::Drive { requests, .. } = &mut self.talk {
-                while requests.pop().is_ok() {}
+    /// Reads what is there and says what is to be said; opens the port if it is not there. Never waits.
+    pub fn step(&mut self, now: u64) {
+        if self.port.is_none() && now >= self.next_try {
+            self.next_try = now + RETRY_MS as u64 * 1_000_000;
+            self.port = self.opener.open().ok();
+            if self.port.is_some() {
+                self.shared.counters.opened.fetch_add(1, Ordering::Relaxed);
+                self.begin();
             }
         }
+        let is_open = self.talk(now).is_ok();
+        if !is_open {
+            self.port = None;
+        }
+        self.shared.is_open.store(is_open, Ordering::Release);
     }
 
-    fn talk_on(&mut self, mut port: Port) -> std::io::Result<()> {
+    /// A port was opened: nothing from before is of use.
+    fn begin(&mut self) {
         match &mut self.talk {
             Talk::Amplifier { reader, start } => {
                 reader.clear();
-                port.write(start)?;
+                if let Some(port) = &mut self.port {
+                    // If that fails, so does the next read.
+                    let _ = port.write(start);
+                }
             }
             Talk::Drive { window, asked, .. } => {
                 window.clear();
                 *asked = None;
             }
         }
+    }
+
+    fn talk(&mut self, now: u64) -> std::io::Result<()> {
+        let Some(mut port) = self.port.take() else {
+            if let Talk::Drive { requests, .. } = &mut self.talk {
+                while requests.pop().is_ok() {}
+            }
+            return Err(std::io::ErrorKind::NotConnected.into());
+        };
         let mut buffer = [0; 512];
-        while !self.shared.stop.load(Ordering::Acquire) {
-            self.shared.bell.wait(Some(port.fd()), IDLE_MS);
-            let len = port.read(&mut buffer)?;
-            let now = RealClock.now();
-            self.take(&buffer[..len], now);
-            self.ask(&mut port, now)?;
-        }
+        let len = port.read(&mut buffer)?;
+        self.take(&buffer[..len], now);
+        self.ask(&mut port, now)?;
+        self.port = Some(port);
         Ok(())
     }
 
@@ -371,7 +416,8 @@ impl Line {
                     let look = |bytes: &[u8]| config.look_for_response(bytes);
                     window.push(byte, look, |frame| {
                         // An answer to nothing is an echo of something that was given up.
-                        let Some((response, sent)) = linrs::read_response(frame).zip(asked.take()) else {
+                        let Some((response, sent)) = linrs::read_response(frame).zip(asked.take())
+                        else {
                             return;
                         };
                         give(drive_item(&response, sent + now.saturating_sub(sent) / 2));
@@ -383,7 +429,7 @@ impl Line {
     }
 
     /// Sends the newest request, if the one before is answered or given up.
-    fn ask(&mut self, port: &mut Port, now: u64) -> std::io::Result<()> {
+    fn ask(&mut self, port: &mut O::Port, now: u64) -> std::io::Result<()> {
         let Talk::Drive {
             config,
             requests,

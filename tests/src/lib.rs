@@ -2,6 +2,8 @@
 
 #![allow(clippy::panic, reason = "a failing test has to fail loudly")]
 
+pub mod link;
+
 use pantobench::runtime::{self, Prepared};
 use pantobench::session::{LoadedSession, Session};
 use pantobench::tuning::{self, Refused};

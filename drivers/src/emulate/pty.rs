@@ -1,5 +1,6 @@
 //! A pseudo-terminal under the path that a rig file gives to a serial port.
 
+use rt_core::pacing::NANOS_PER_SECOND;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -29,11 +30,13 @@ impl Pty {
             }
             std::fs::remove_file(link).map_err(|e| format!("'{path}' cannot be replaced: {e}"))?;
         }
-        let (device, name) = open_pair().map_err(|e| format!("there is no pseudo-terminal: {e}"))?;
+        let (device, name) =
+            open_pair().map_err(|e| format!("there is no pseudo-terminal: {e}"))?;
         let line = File::options().read(true).write(true).open(&name);
         let line = line.map_err(|e| format!("'{}' cannot be opened: {e}", name.display()))?;
-        std::os::unix::fs::symlink(&name, link)
-            .map_err(|e| format!("'{path}' cannot be made ({e}); give the port a path that can be written"))?;
+        std::os::unix::fs::symlink(&name, link).map_err(|e| {
+            format!("'{path}' cannot be made ({e}); give the port a path that can be written")
+        })?;
         Ok(Self {
             device,
             _line: line,
@@ -41,15 +44,19 @@ impl Pty {
         })
     }
 
-    /// Waits for bytes for some milliseconds and reads what is there.
-    pub fn read(&mut self, buffer: &mut [u8], milliseconds: i32) -> usize {
+    /// Waits for bytes for some time and reads what is there.
+    pub fn read(&mut self, buffer: &mut [u8], nanos: u64) -> usize {
+        let time = libc::timespec {
+            tv_sec: (nanos / NANOS_PER_SECOND) as libc::time_t,
+            tv_nsec: (nanos % NANOS_PER_SECOND) as libc::c_long,
+        };
         let mut entry = libc::pollfd {
             fd: self.device.as_raw_fd(),
             events: libc::POLLIN,
             revents: 0,
         };
-        // SAFETY: one valid entry.
-        unsafe { libc::poll(&mut entry, 1, milliseconds) };
+        // SAFETY: one valid entry, a valid time, no signal mask.
+        unsafe { libc::ppoll(&mut entry, 1, &time, std::ptr::null()) };
         self.device.read(buffer).unwrap_or(0)
     }
 
@@ -68,7 +75,9 @@ impl Drop for Pty {
 
 fn open_pair() -> io::Result<(File, PathBuf)> {
     // SAFETY: no pointers; the result is checked.
-    let fd = unsafe { libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC) };
+    let fd = unsafe {
+        libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
+    };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

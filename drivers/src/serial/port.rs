@@ -5,7 +5,44 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::fs::OpenOptionsExt;
 
-/// An open port.
+/// An open port, of the system or not.
+pub trait Tty: Send {
+    /// Reads what is there: 0 bytes if there is nothing yet. The end of the device is an error.
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Writes as much as fits; a device that takes nothing loses the rest, which its checksum shows.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// A descriptor that can be waited on.
+    fn fd(&self) -> Option<RawFd> {
+        None
+    }
+}
+
+/// Opens a port, again and again.
+pub trait Opener: Send {
+    /// What is opened.
+    type Port: Tty;
+    /// Tries to open it.
+    fn open(&mut self) -> io::Result<Self::Port>;
+}
+
+/// A port of the system by its path.
+#[derive(Clone, Debug)]
+pub struct Path {
+    /// The path.
+    pub path: String,
+    /// Bits a second.
+    pub baud: u32,
+}
+
+impl Opener for Path {
+    type Port = Port;
+
+    fn open(&mut self) -> io::Result<Port> {
+        Port::open(&self.path, self.baud)
+    }
+}
+
+/// An open port of the system.
 #[derive(Debug)]
 pub struct Port {
     file: File,
@@ -47,9 +84,10 @@ impl Port {
         }
         Ok(())
     }
+}
 
-    /// Reads what is there: 0 bytes if there is nothing yet. The end of the device is an error.
-    pub fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+impl Tty for Port {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.file.read(buffer) {
             Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
             Err(e) if is_later(&e) => Ok(0),
@@ -57,8 +95,7 @@ impl Port {
         }
     }
 
-    /// Writes as much as fits; a device that takes nothing loses the rest, which its checksum shows.
-    pub fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
         match self.file.write(bytes) {
             Err(e) if is_later(&e) => Ok(()),
             Err(e) => Err(e),
@@ -66,18 +103,24 @@ impl Port {
         }
     }
 
-    /// Its descriptor, to be waited on.
-    pub fn fd(&self) -> RawFd {
-        self.file.as_raw_fd()
+    fn fd(&self) -> Option<RawFd> {
+        Some(self.file.as_raw_fd())
     }
 }
 
 fn is_later(e: &io::Error) -> bool {
-    matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted)
+    matches!(
+        e.kind(),
+        io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+    )
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn speed(baud: u32) -> Option<libc::speed_t> {
