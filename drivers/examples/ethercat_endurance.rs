@@ -40,7 +40,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let bus = EthercatBus::open(segment, 1, period_nanos, 0.2, in_process)?;
     let counters = bus.counters();
     let cells = rig_file::find_cells(&path, None)?.cells;
-    let rig = HardwareRig::assemble(&config, vec![Box::new(bus) as Box<dyn Bus>], cells, Box::new(RealClock));
+    let rig = HardwareRig::assemble(
+        &config,
+        vec![Box::new(bus) as Box<dyn Bus>],
+        cells,
+        Box::new(RealClock),
+    );
 
     let period_s = period_nanos as f64 * 1e-9;
     let sine = ProfileConfig {
@@ -56,16 +61,28 @@ fn main() -> Result<(), Box<dyn Error>> {
         max_misses: 1000,
         run_ticks: None,
         limits: Vec::new(),
-        rings: RingSizes { record: 64, display: 64 },
+        rings: RingSizes {
+            record: 64,
+            display: 64,
+        },
     };
     let params = ParamSet::new(profile::SPEC.params);
-    let (mut rt_loop, mut user, layout) = RtLoop::build(Box::new(bench), Box::new(rig), params, loop_config, RealClock)?;
+    let (mut rt_loop, mut user, layout) = RtLoop::build(
+        Box::new(bench),
+        Box::new(rig),
+        params,
+        loop_config,
+        RealClock,
+    )?;
     user.record = None;
     let mut display = user.display.take().ok_or("no display ring")?;
     let thread = std::thread::spawn(move || {
         rt_env::flush_denormals();
         let rights = rt_env::request(RtRequest::default());
-        println!("rights: {} {:?}", rights.status.scheduler, rights.status.missing);
+        println!(
+            "rights: {} {:?}",
+            rights.status.scheduler, rights.status.missing
+        );
         rt_loop.run();
     });
 
@@ -84,10 +101,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             match event.kind {
                 EventKind::Tripped { fault, .. } => {
                     trips += 1;
-                    println!("{:8.1} s: tripped: {}", event.t_nanos as f64 * 1e-9, fault.describe(&layout).what);
+                    println!(
+                        "{:8.1} s: tripped: {}",
+                        event.t_nanos as f64 * 1e-9,
+                        fault.describe(&layout).what
+                    );
                 }
                 EventKind::Warning(fault) => {
-                    println!("{:8.1} s: {}", event.t_nanos as f64 * 1e-9, fault.describe(&layout).what);
+                    println!(
+                        "{:8.1} s: {}",
+                        event.t_nanos as f64 * 1e-9,
+                        fault.describe(&layout).what
+                    );
                 }
                 _ => {}
             }
@@ -104,20 +129,47 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         if told.elapsed() > Duration::from_secs(60) {
             told = Instant::now();
-            report(begin.elapsed(), &user.timing, &counters, trips, running, frames);
+            report(
+                begin.elapsed(),
+                &user.timing,
+                &counters,
+                trips,
+                running,
+                frames,
+            );
         }
         std::thread::park_timeout(Duration::from_millis(20));
     }
     user.commands.push(Command::Quit)?;
     thread.join().map_err(|_| "the loop has panicked")?;
-    report(begin.elapsed(), &user.timing, &counters, trips, running, frames);
+    report(
+        begin.elapsed(),
+        &user.timing,
+        &counters,
+        trips,
+        running,
+        frames,
+    );
     Ok(())
 }
 
-fn report(elapsed: Duration, timing: &Timing, wire: &Counters, trips: u64, running: u64, frames: u64) {
+fn report(
+    elapsed: Duration,
+    timing: &Timing,
+    wire: &Counters,
+    trips: u64,
+    running: u64,
+    frames: u64,
+) {
     let us = |h: &Histogram| {
         let p = |p| h.percentile(p) as f64 * 1e-3;
-        format!("{:.1}/{:.1}/{:.1}/{:.1}", p(0.5), p(0.99), p(0.999), h.max() as f64 * 1e-3)
+        format!(
+            "{:.1}/{:.1}/{:.1}/{:.1}",
+            p(0.5),
+            p(0.99),
+            p(0.999),
+            h.max() as f64 * 1e-3
+        )
     };
     println!(
         "{:.0} s: cycles {}, overruns {}, skipped {}, trips {trips}, running {running} of {frames} seen; \

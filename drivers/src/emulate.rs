@@ -170,7 +170,9 @@ fn emulated(
     Ok(match bus {
         BusConfig::LinUdp(config) => Box::new(EmulatedLinUdp::open(config, plant, faults)?),
         BusConfig::Ethercat(config) => match &config.port {
-            Port::Interface(name) => Box::new(EmulatedSegment::open(config, name, rig, plant, faults)?),
+            Port::Interface(name) => {
+                Box::new(EmulatedSegment::open(config, name, rig, plant, faults)?)
+            }
             Port::InProcess => {
                 return Err("it is emulated inside the program that runs the rig; name an interface in 'port'".into());
             }

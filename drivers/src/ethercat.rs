@@ -26,6 +26,7 @@ use rt_core::rig::RigFault;
 use rt_core::rig::device::{Device, DeviceState};
 use service::ServiceLink;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use transport::Transport;
 
@@ -43,7 +44,9 @@ impl Field {
         let mut value = 0;
         for i in 0..usize::from(self.bits) {
             let bit = self.bit + i;
-            let is_set = data.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1);
+            let is_set = data
+                .get(bit / 8)
+                .is_some_and(|byte| byte >> (bit % 8) & 1 == 1);
             value |= u64::from(is_set) << i;
         }
         value
@@ -60,7 +63,11 @@ impl Field {
             let bit = self.bit + i;
             if let Some(byte) = data.get_mut(bit / 8) {
                 let mask = 1 << (bit % 8);
-                *byte = if value >> i & 1 == 1 { *byte | mask } else { *byte & !mask };
+                *byte = if value >> i & 1 == 1 {
+                    *byte | mask
+                } else {
+                    *byte & !mask
+                };
             }
         }
     }
@@ -125,7 +132,9 @@ impl EthercatBus {
     ) -> Result<Self, String> {
         let counters = Arc::<Counters>::default();
         let driven = match &config.drive {
-            Some(drive) => Some(Driven::new(config, drive, catch_up_m_per_s).ok_or("the drive is not mapped")?),
+            Some(drive) => Some(
+                Driven::new(config, drive, catch_up_m_per_s).ok_or("the drive is not mapped")?,
+            ),
             None => None,
         };
         let inputs = config.inputs.iter().map(|input| {
@@ -138,15 +147,31 @@ impl EthercatBus {
                 offset: input.offset,
             })
         });
-        let inputs = inputs.collect::<Option<_>>().ok_or("an input is not mapped")?;
-        let name = |device: &config::DeviceConfig| Device::new(format!("{} '{}'", config.name, device.name));
+        let inputs = inputs
+            .collect::<Option<_>>()
+            .ok_or("an input is not mapped")?;
+        let name = |device: &config::DeviceConfig| {
+            Device::new(format!("{} '{}'", config.name, device.name))
+        };
+        let devices: Vec<Arc<Device>> = config.devices.iter().map(name).collect();
+        let first = devices
+            .first()
+            .map(Arc::clone)
+            .ok_or("there are no devices")?;
         Ok(Self {
             bus: number,
-            service: service::start(config, number, period_nanos, transport, Arc::clone(&counters))?,
+            service: service::start(
+                config,
+                number,
+                period_nanos,
+                transport,
+                Arc::clone(&counters),
+                first,
+            )?,
             cyclic: None,
             driven,
             inputs,
-            devices: config.devices.iter().map(name).collect(),
+            devices,
             counters,
             waiting: RigFault::Connecting { bus: number },
         })
@@ -157,9 +182,9 @@ impl EthercatBus {
         Arc::clone(&self.counters)
     }
 
-    /// What the set-up has to say, in words; not for the real-time thread.
-    pub fn words(&self) -> impl Iterator<Item = String> + '_ {
-        self.service.words.try_iter()
+    /// Why it cannot be set up, in words; not for the real-time thread.
+    pub fn problem(&self) -> Option<String> {
+        self.devices.first()?.problem()
     }
 
     /// Waits until the cycle can run, for a loop whose time does not pass meanwhile; not for the real-time thread.
@@ -167,7 +192,9 @@ impl EthercatBus {
         let end = Instant::now() + longest;
         while !self.is_set_up() {
             if Instant::now() > end {
-                return Err(self.words().last().unwrap_or_else(|| "the segment does not answer".into()));
+                return Err(self
+                    .problem()
+                    .unwrap_or_else(|| "the segment does not answer".into()));
             }
             std::thread::park_timeout(Duration::from_millis(1));
         }
@@ -177,6 +204,20 @@ impl EthercatBus {
     /// Whether the cycle runs.
     pub fn is_set_up(&self) -> bool {
         self.cyclic.is_some() || !self.service.ready.is_empty()
+    }
+
+    /// Frames belong to the whole segment; the first device shows them.
+    fn show_counters(&self) {
+        let wire = &self.counters;
+        if let Some(first) = self.devices.first() {
+            let rejected = [&wire.bad, &wire.duplicate, &wire.foreign].map(Counters::read);
+            first
+                .rejected
+                .store(rejected.iter().sum(), Ordering::Relaxed);
+            first
+                .late
+                .store(Counters::read(&wire.late), Ordering::Relaxed);
+        }
     }
 
     fn note(&self, state: DeviceState, is_late: bool) {
@@ -235,7 +276,12 @@ impl Bus for EthercatBus {
         self.devices.clone()
     }
 
-    fn exchange(&mut self, told: &DriveCommand, now_nanos: u64, inputs: &mut [Slot]) -> Result<(), RigFault> {
+    fn exchange(
+        &mut self,
+        told: &DriveCommand,
+        now_nanos: u64,
+        inputs: &mut [Slot],
+    ) -> Result<(), RigFault> {
         if self.cyclic.is_none() {
             if let Ok(fault) = self.service.faults.pop() {
                 self.waiting = fault;
@@ -246,18 +292,27 @@ impl Bus for EthercatBus {
             }
         }
         let done = self.cycle(told, now_nanos, inputs);
+        self.show_counters();
         match done {
             Ok(()) => {
                 let drive = self.driven.as_ref().map(|d| d.device);
                 for (i, device) in self.devices.iter().enumerate() {
                     let has_power = told.is_on && drive == Some(i);
-                    let state = if has_power { DeviceState::Powered } else { DeviceState::Operational };
+                    let state = if has_power {
+                        DeviceState::Powered
+                    } else {
+                        DeviceState::Operational
+                    };
                     device.note(state, false);
                 }
             }
             Err(RigFault::Connecting { .. }) => self.note(DeviceState::Starting, false),
-            Err(RigFault::DriveFault { .. } | RigFault::DriveNotEnabled { .. } | RigFault::FollowingError { .. }
-                | RigFault::Emergency { .. }) => self.note(DeviceState::Operational, false),
+            Err(
+                RigFault::DriveFault { .. }
+                | RigFault::DriveNotEnabled { .. }
+                | RigFault::FollowingError { .. }
+                | RigFault::Emergency { .. },
+            ) => self.note(DeviceState::Operational, false),
             Err(_) => self.note(DeviceState::NotAnswering, false),
         }
         done
@@ -290,7 +345,11 @@ impl Drop for EthercatBus {
 }
 
 impl Driven {
-    fn new(config: &EthercatConfig, drive: &config::DriveConfig, catch_up_m_per_s: f64) -> Option<Self> {
+    fn new(
+        config: &EthercatConfig,
+        drive: &config::DriveConfig,
+        catch_up_m_per_s: f64,
+    ) -> Option<Self> {
         let device = config.device(&drive.device)?;
         let there = &config.devices[device];
         let output = |index| {
@@ -315,7 +374,11 @@ impl Driven {
     }
 
     fn put(&mut self, cyclic: &mut Cyclic, told: &DriveCommand, now: u64) {
-        let DriveOutputs { control, target, mode } = self.cia402.outputs(told, now);
+        let DriveOutputs {
+            control,
+            target,
+            mode,
+        } = self.cia402.outputs(told, now);
         let data = cyclic.outputs(self.device);
         self.control.write(data, control.into());
         self.target.write(data, target as u32 as u64);

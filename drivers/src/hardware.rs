@@ -30,8 +30,8 @@ use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
 use signals::{InterlockConfig, find_input};
 use std::ops::Range;
-use std::time::Duration;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a hardware rig cannot be used at all, in distinction to a device that does not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -53,37 +53,56 @@ pub enum HardwareError {
 }
 
 /// What a bus has to know of the rig that it belongs to.
-#[derive(Clone, Copy)]
-pub struct BusContext<'a> {
-    /// The rig.
-    pub rig: &'a HardwareConfig,
-    /// What stands in it, for a segment that is emulated in this process.
-    pub pantograph: &'a Pantograph,
-    /// Whose time passes there.
-    pub time: &'a SimTime,
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BusContext {
     /// The loop's period, in ns.
     pub period_nanos: u64,
     /// How fast a reference catches up after a drive has switched on, in m/s; see [`catch_up`].
     pub catch_up_m_per_s: f64,
 }
 
+/// What stands in a rig and whose time passes there, for a segment that is emulated in this process.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    rig: &'a HardwareConfig,
+    pantograph: &'a Pantograph,
+    time: &'a SimTime,
+}
+
 impl BusConfig {
     /// Sets the bus up; devices may be absent and come later. `number` counts from 1 and is named in faults.
-    fn open(&self, number: u16, context: &BusContext<'_>) -> Result<Box<dyn Bus>, HardwareError> {
+    fn open(
+        &self,
+        number: u16,
+        context: &BusContext,
+        around: Surroundings<'_>,
+    ) -> Result<Box<dyn Bus>, HardwareError> {
         let bus: Result<Box<dyn Bus>, String> = match self {
-            BusConfig::LinUdp(config) => {
-                LinUdp::open(config, number, context.catch_up_m_per_s).map(|bus| Box::new(bus) as Box<dyn Bus>)
-            }
+            BusConfig::LinUdp(config) => LinUdp::open(config, number, context.catch_up_m_per_s)
+                .map(|bus| Box::new(bus) as Box<dyn Bus>),
             BusConfig::Ethercat(config) => {
-                let in_process = || emulated_ethercat::in_process(config, context.rig, context.pantograph, context.time);
-                EthercatBus::open(config, number, context.period_nanos, context.catch_up_m_per_s, in_process)
-                    .and_then(|bus| {
-                        // Exact time passes only in cycles; setting up takes real time.
-                        if matches!(context.time, SimTime::Exact(_)) {
-                            bus.wait_until_set_up(SET_UP)?;
-                        }
-                        Ok(Box::new(bus) as Box<dyn Bus>)
-                    })
+                let in_process = || {
+                    emulated_ethercat::in_process(
+                        config,
+                        around.rig,
+                        around.pantograph,
+                        around.time,
+                    )
+                };
+                EthercatBus::open(
+                    config,
+                    number,
+                    context.period_nanos,
+                    context.catch_up_m_per_s,
+                    in_process,
+                )
+                .and_then(|bus| {
+                    // Exact time passes only in cycles; setting up takes real time.
+                    if matches!(around.time, SimTime::Exact(_)) {
+                        bus.wait_until_set_up(SET_UP)?;
+                    }
+                    Ok(Box::new(bus) as Box<dyn Bus>)
+                })
             }
             BusConfig::Serial(config) => {
                 SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
@@ -169,23 +188,28 @@ impl HardwareRig {
         time: &SimTime,
         period_nanos: u64,
     ) -> Result<Self, HardwareError> {
-        let is_in_process = |bus: &BusConfig| matches!(bus, BusConfig::Ethercat(e) if e.port == Port::InProcess);
+        let is_in_process =
+            |bus: &BusConfig| matches!(bus, BusConfig::Ethercat(e) if e.port == Port::InProcess);
         let clock: Box<dyn Clock> = match time {
             SimTime::Real => Box::new(RealClock),
-            SimTime::Exact(clock) if config.buses.iter().all(is_in_process) => Box::new(clock.clone()),
+            SimTime::Exact(clock) if config.buses.iter().all(is_in_process) => {
+                Box::new(clock.clone())
+            }
             SimTime::Exact(_) => return Err(HardwareError::RealTimeOnly(config.name.clone())),
         };
-        let context = BusContext {
+        let around = Surroundings {
             rig: config,
             pantograph,
             time,
+        };
+        let context = BusContext {
             period_nanos,
             // Faster than the travel that it catches up with, by as much again.
             catch_up_m_per_s: config.actuator.travel_speed_m_per_s * 2.0,
         };
         let buses = (1..)
             .zip(&config.buses)
-            .map(|(number, bus)| bus.open(number, &context))
+            .map(|(number, bus)| bus.open(number, &context, around))
             .collect::<Result<_, _>>()?;
         Ok(Self::assemble(config, buses, cells, clock))
     }

@@ -171,7 +171,8 @@ pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigErr
         RigFile::Hardware(mut config) => {
             config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
             let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
-            let opened = HardwareRig::open(&config, cells, &pantograph, &setup.time, setup.period_nanos);
+            let opened =
+                HardwareRig::open(&config, cells, &pantograph, &setup.time, setup.period_nanos);
             let rig = opened.map_err(|source| RigError::Hardware {
                 path: path.to_owned(),
                 source,

@@ -323,7 +323,13 @@ impl Segment {
                     (self.devices.get_mut(device), self.identities.get(device))
                 {
                     let product = product.unwrap_or(identity.product);
-                    esc.set_identity(Identity { product, ..*identity }, name);
+                    esc.set_identity(
+                        Identity {
+                            product,
+                            ..*identity
+                        },
+                        name,
+                    );
                 }
             }
             SegmentFault::Input { input, count } => {
@@ -357,7 +363,10 @@ fn pass_physical(
     data: &mut [u8],
     now: u64,
 ) -> u16 {
-    let by_position = matches!(number, command::APRD | command::APWR | command::APRW | command::ARMW);
+    let by_position = matches!(
+        number,
+        command::APRD | command::APWR | command::APRW | command::ARMW
+    );
     let is_broadcast = matches!(number, command::BRD | command::BWR | command::BRW);
     let is_addressed = if by_position {
         *adp == 0

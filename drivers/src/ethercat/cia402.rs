@@ -158,13 +158,20 @@ impl Cia402 {
             target: last.actual,
             ..off
         };
-        if self.asked_since.is_none_or(|(was_on, _)| was_on != told.is_on) {
+        if self
+            .asked_since
+            .is_none_or(|(was_on, _)| was_on != told.is_on)
+        {
             self.asked_since = Some((told.is_on, now));
         }
         let state = DriveState::of(last.status);
         if state == DriveState::Fault {
             self.followed_at = None;
-            let control = if told.may_reset { self.reset_edge(now) } else { 0 };
+            let control = if told.may_reset {
+                self.reset_edge(now)
+            } else {
+                0
+            };
             return DriveOutputs { control, ..rest };
         }
         self.reset_since = None;
@@ -172,7 +179,10 @@ impl Cia402 {
         if !is_on {
             self.followed_at = None;
             // A quick stop is voltage without the bit that forbids it.
-            let brakes = matches!(state, DriveState::OperationEnabled | DriveState::QuickStopActive);
+            let brakes = matches!(
+                state,
+                DriveState::OperationEnabled | DriveState::QuickStopActive
+            );
             let control = if brakes { 0x02 } else { 0 };
             return DriveOutputs { control, ..rest };
         }
@@ -212,7 +222,12 @@ impl Cia402 {
     }
 
     /// Takes what the drive has sent in answer; a fault if it does not do what it was told.
-    pub fn take(&mut self, inputs: DriveInputs, told: &DriveCommand, now: u64) -> Result<(), RigFault> {
+    pub fn take(
+        &mut self,
+        inputs: DriveInputs,
+        told: &DriveCommand,
+        now: u64,
+    ) -> Result<(), RigFault> {
         self.last = Some(inputs);
         let state = DriveState::of(inputs.status);
         let status = inputs.status;
@@ -230,19 +245,186 @@ impl Cia402 {
         if !told.is_on {
             self.ignored = 0;
             self.has_followed = false;
-            return if is_enabled && waited > self.enable_nanos { not_done } else { Ok(()) };
+            return if is_enabled && waited > self.enable_nanos {
+                not_done
+            } else {
+                Ok(())
+            };
         }
         if !is_enabled {
             // It has left by itself, or takes too long. A quick stop from before may still go on.
             let is_late = waited > self.enable_nanos;
-            return if self.has_followed || is_late { not_done } else { Ok(()) };
+            return if self.has_followed || is_late {
+                not_done
+            } else {
+                Ok(())
+            };
         }
         self.has_followed = true;
         if status & FOLLOWING_ERROR != 0 {
             return Err(RigFault::FollowingError { status });
         }
         let uses_target = status & USES_TARGET != 0 && inputs.mode == CYCLIC_POSITION;
-        self.ignored = if uses_target { 0 } else { self.ignored.saturating_add(1) };
-        if self.ignored > IGNORED_CYCLES { not_done } else { Ok(()) }
+        self.ignored = if uses_target {
+            0
+        } else {
+            self.ignored.saturating_add(1)
+        };
+        if self.ignored > IGNORED_CYCLES {
+            not_done
+        } else {
+            Ok(())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn drive() -> Cia402 {
+        let config = DriveConfig {
+            device: "drive".into(),
+            counts_per_m: 1000.0,
+            zero_m: 1.0,
+            enable_ms: 100.0,
+        };
+        Cia402::new(&config, 0.1)
+    }
+
+    fn on(position_m: f64) -> DriveCommand {
+        DriveCommand {
+            is_on: true,
+            position_m,
+            ..DriveCommand::OFF
+        }
+    }
+
+    fn sent(status: u16, actual: i32) -> DriveInputs {
+        DriveInputs {
+            status,
+            actual,
+            mode: 8,
+            error: Some(0x2310),
+        }
+    }
+
+    #[test]
+    fn statuswords_mean_their_states() {
+        use DriveState::*;
+        // With every bit that does not matter set.
+        for (status, state) in [
+            (0xFFB0, NotReady),
+            (0xFFF0, SwitchOnDisabled),
+            (0xFFB1, ReadyToSwitchOn),
+            (0xFFB3, SwitchedOn),
+            (0xFFB7, OperationEnabled),
+            (0xFF97, QuickStopActive),
+            (0xFFBF, FaultReactionActive),
+            (0xFFB8, Fault),
+        ] {
+            assert_eq!(DriveState::of(status), state, "{status:04X}");
+        }
+    }
+
+    #[test]
+    fn it_is_enabled_step_by_step_with_the_target_where_the_motor_is() {
+        let mut drive = drive();
+        let told = on(1.2);
+        assert_eq!(
+            drive.outputs(&told, 0).control,
+            0,
+            "nothing is known of it yet"
+        );
+        let mut now = MS;
+        for (status, control) in [(0x0240, 0x06), (0x0221, 0x07), (0x0223, 0x0F)] {
+            drive.take(sent(status, 100), &told, now).unwrap();
+            let out = drive.outputs(&told, now);
+            assert_eq!(
+                (out.control, out.target, out.mode),
+                (control, 100, 8),
+                "{status:04X}"
+            );
+            now += MS;
+        }
+        // It follows: from the motor's place at 0.1 m/s towards 1.2 m, which is count 200.
+        drive.take(sent(0x1227, 100), &told, now).unwrap();
+        assert_eq!(drive.outputs(&told, now).target, 100);
+        assert_eq!(drive.outputs(&told, now + 100 * MS).target, 110);
+        // Off: a quick stop where it is, then no voltage.
+        drive.take(sent(0x1227, 150), &told, now).unwrap();
+        let out = drive.outputs(&DriveCommand::OFF, now);
+        assert_eq!((out.control, out.target), (0x02, 150));
+        drive
+            .take(sent(0x0207, 151), &DriveCommand::OFF, now)
+            .unwrap();
+        assert_eq!(drive.outputs(&DriveCommand::OFF, now).control, 0x02);
+        drive
+            .take(sent(0x0240, 151), &DriveCommand::OFF, now)
+            .unwrap();
+        assert_eq!(drive.outputs(&DriveCommand::OFF, now).control, 0);
+    }
+
+    #[test]
+    fn it_is_not_enabled_in_another_mode() {
+        let mut drive = drive();
+        let inputs = DriveInputs {
+            mode: 1,
+            ..sent(0x0223, 0)
+        };
+        drive.take(inputs, &on(1.0), 0).unwrap();
+        assert_eq!(drive.outputs(&on(1.0), 0).control, 0x07);
+        let late = drive.take(inputs, &on(1.0), 101 * MS);
+        assert_eq!(late, Err(RigFault::DriveNotEnabled { status: 0x0223 }));
+    }
+
+    #[test]
+    fn what_it_does_by_itself_is_a_fault() {
+        let mut drive = drive();
+        drive.take(sent(0x1227, 0), &on(1.0), 0).unwrap();
+        let take = |drive: &mut Cia402, status| drive.take(sent(status, 0), &on(1.0), MS);
+        assert_eq!(
+            take(&mut drive, 0x0240),
+            Err(RigFault::DriveNotEnabled { status: 0x0240 }),
+            "left by itself"
+        );
+        assert_eq!(
+            take(&mut drive, 0x3227),
+            Err(RigFault::FollowingError { status: 0x3227 })
+        );
+        assert_eq!(
+            take(&mut drive, 0x0208),
+            Err(RigFault::DriveFault { code: 0x2310 })
+        );
+        // Three cycles without its target are allowed, a fourth is not.
+        for _ in 0..3 {
+            take(&mut drive, 0x0227).unwrap();
+        }
+        assert_eq!(
+            take(&mut drive, 0x0227),
+            Err(RigFault::DriveNotEnabled { status: 0x0227 })
+        );
+    }
+
+    #[test]
+    fn an_error_is_reset_by_edges_and_only_when_it_may_be() {
+        let mut drive = drive();
+        let may = DriveCommand {
+            may_reset: true,
+            ..DriveCommand::OFF
+        };
+        let fault = drive.take(sent(0x0208, 0), &DriveCommand::OFF, 0);
+        assert_eq!(fault, Err(RigFault::DriveFault { code: 0x2310 }));
+        assert_eq!(drive.outputs(&DriveCommand::OFF, 0).control, 0);
+        let controls: Vec<u16> = (0..40)
+            .map(|k| drive.outputs(&may, k * 10 * MS).control)
+            .collect();
+        let edges = controls
+            .windows(2)
+            .filter(|w| w[0] == 0 && w[1] == 0x80)
+            .count();
+        assert_eq!((controls[0], edges), (0, 4), "{controls:?}");
     }
 }

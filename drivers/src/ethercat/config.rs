@@ -240,7 +240,13 @@ impl EthercatConfig {
             let problem = format!("is '{name}'; expected the name of a network interface");
             return Err(FieldError::new("port", problem));
         }
-        require_within("reply_timeout_us", self.reply_timeout_us, 10.0, 100_000.0, "µs")?;
+        require_within(
+            "reply_timeout_us",
+            self.reply_timeout_us,
+            10.0,
+            100_000.0,
+            "µs",
+        )?;
         if let Some(ms) = self.watchdog_ms {
             require_within("watchdog_ms", ms, 1.0, 6000.0, "ms")?;
         }
@@ -286,7 +292,9 @@ impl EthercatConfig {
             bytes += data_len(&device.outputs) + data_len(&device.inputs);
         }
         if bytes > MAX_DATA {
-            return wrong(format!("have {bytes} bytes of process data; at most {MAX_DATA}"));
+            return wrong(format!(
+                "have {bytes} bytes of process data; at most {MAX_DATA}"
+            ));
         }
         Ok(())
     }
@@ -299,7 +307,10 @@ impl EthercatConfig {
         if !(drive.counts_per_m.is_finite() && drive.counts_per_m.abs() >= 1.0) {
             return Err(FieldError::new(
                 "counts_per_m",
-                format!("is {}; expected at least 1, of either sign", drive.counts_per_m),
+                format!(
+                    "is {}; expected at least 1, of either sign",
+                    drive.counts_per_m
+                ),
             ));
         }
         require_within("zero_m", drive.zero_m, -10.0, 10.0, "m")?;
@@ -327,10 +338,16 @@ impl EthercatConfig {
         let is_taken = self.inputs[..i].iter().any(|o| o.name == input.name)
             || (self.drive.is_some() && DRIVE_INPUTS.contains(&input.name.as_str()));
         if !is_name(&input.name) {
-            return Err(FieldError::new("name", format!("is '{}'; {NAME_RULE}", input.name)));
+            return Err(FieldError::new(
+                "name",
+                format!("is '{}'; {NAME_RULE}", input.name),
+            ));
         }
         if is_taken {
-            return Err(FieldError::new("name", format!("'{}' stands twice", input.name)));
+            return Err(FieldError::new(
+                "name",
+                format!("'{}' stands twice", input.name),
+            ));
         }
         let device = self.known_device(&input.device)?;
         match find_entry(&device.inputs, input.index, input.sub) {

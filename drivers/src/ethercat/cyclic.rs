@@ -8,7 +8,9 @@
 use super::config::{ClockConfig, MAX_DEVICES};
 use super::counters::Counters;
 use super::transport::{Received, Transport};
-use super::wire::{self, Buffer, Builder, Datagram, Walk, al, command, read_u16, register, write_u16};
+use super::wire::{
+    self, Buffer, Builder, Datagram, Walk, al, command, read_u16, register, write_u16,
+};
 use rt_core::rig::RigFault;
 use std::ops::Range;
 use std::sync::Arc;
@@ -51,7 +53,8 @@ pub struct Plan {
 impl Plan {
     /// The working counter of a cycle in which everyone takes part: one for inputs, two for outputs.
     pub fn expected_counter(&self) -> u16 {
-        let one = |d: &PlanDevice| u16::from(!d.inputs.is_empty()) + 2 * u16::from(!d.outputs.is_empty());
+        let one =
+            |d: &PlanDevice| u16::from(!d.inputs.is_empty()) + 2 * u16::from(!d.outputs.is_empty());
         self.devices.iter().map(one).sum()
     }
 }
@@ -174,14 +177,22 @@ impl Cyclic {
 
     /// The outputs of a device for the next cycle.
     pub fn outputs(&mut self, device: usize) -> &mut [u8] {
-        let range = self.plan.devices.get(device).map_or(0..0, |d| d.outputs.clone());
+        let range = self
+            .plan
+            .devices
+            .get(device)
+            .map_or(0..0, |d| d.outputs.clone());
         let data = &mut self.frame[self.data.data.clone()];
         data.get_mut(range).unwrap_or_default()
     }
 
     /// The inputs of a device from the last good cycle.
     pub fn inputs(&self, device: usize) -> &[u8] {
-        let range = self.plan.devices.get(device).map_or(0..0, |d| d.inputs.clone());
+        let range = self
+            .plan
+            .devices
+            .get(device)
+            .map_or(0..0, |d| d.inputs.clone());
         let data = &self.reply[self.data.data.clone()];
         data.get(range).unwrap_or_default()
     }
@@ -242,7 +253,11 @@ impl Cyclic {
         let may_ask = self.good >= CYCLES_BEFORE_OP || self.has_been_op;
         for (place, seen) in self.places.iter().zip(&mut self.seen) {
             let ask = seen.al_control(may_ask, now);
-            self.frame[place.control.at] = if ask.is_some() { command::FPWR } else { command::NOP };
+            self.frame[place.control.at] = if ask.is_some() {
+                command::FPWR
+            } else {
+                command::NOP
+            };
             if let Some(value) = ask {
                 seen.asked_at = Some(now);
                 write_u16(&mut self.frame, place.control.data.start, value);
@@ -250,7 +265,10 @@ impl Cyclic {
         }
         self.patch_mailbox();
         let mut walk = Walk::begin(&self.frame[..self.len]);
-        while let Ok(Some(datagram)) = walk.as_mut().map_or(Ok(None), |w| w.next(&self.frame[..self.len])) {
+        while let Ok(Some(datagram)) = walk
+            .as_mut()
+            .map_or(Ok(None), |w| w.next(&self.frame[..self.len]))
+        {
             self.frame[datagram.at + 1] = self.index;
         }
     }
@@ -264,7 +282,9 @@ impl Cyclic {
         let Some(i) = self.seen.iter().position(|s| s.mailbox_full) else {
             return;
         };
-        let Some((device, (address, len))) = self.plan.devices.get(i).and_then(|d| Some((d, d.mailbox?))) else {
+        let Some((device, (address, len))) =
+            self.plan.devices.get(i).and_then(|d| Some((d, d.mailbox?)))
+        else {
             return;
         };
         let is_fit = |place: &Datagram| place.data.len() == usize::from(len);
@@ -379,7 +399,11 @@ impl Cyclic {
                 expected: self.expected,
                 got,
             };
-            return if self.missing >= LOST_CYCLES { Cycle::Broken(fault) } else { Cycle::Bad(fault) };
+            return if self.missing >= LOST_CYCLES {
+                Cycle::Broken(fault)
+            } else {
+                Cycle::Bad(fault)
+            };
         }
         self.missing = 0;
         self.good = self.good.saturating_add(1);
@@ -388,8 +412,13 @@ impl Cyclic {
             if lowest < al::SAFE_OP {
                 return Cycle::Broken(fault);
             }
-            let is_starting = !self.has_been_op && !matches!(fault, RigFault::DeviceState { al_code: 1.., .. });
-            return Cycle::Bad(if is_starting { RigFault::Connecting { bus: self.bus } } else { fault });
+            let is_starting =
+                !self.has_been_op && !matches!(fault, RigFault::DeviceState { al_code: 1.., .. });
+            return Cycle::Bad(if is_starting {
+                RigFault::Connecting { bus: self.bus }
+            } else {
+                fault
+            });
         }
         self.has_been_op = true;
         emergency.map_or(Cycle::Good, Cycle::Bad)
@@ -401,7 +430,10 @@ impl Cyclic {
         let (Some(place), Some(clocks)) = (&self.clock_read, &self.plan.clocks) else {
             return;
         };
-        let bytes = self.reply.get(place.data.clone()).and_then(|b| b.try_into().ok());
+        let bytes = self
+            .reply
+            .get(place.data.clone())
+            .and_then(|b| b.try_into().ok());
         let theirs = bytes.map_or(0, u64::from_le_bytes);
         if place.counter(&self.reply) == 0 || theirs == 0 {
             return;
@@ -455,7 +487,9 @@ impl Seen {
 
     /// What AL control is told now: an error is acknowledged first, then OP is asked for.
     fn al_control(&self, may_ask: bool, now: u64) -> Option<u16> {
-        let is_soon = self.asked_at.is_some_and(|at| now.saturating_sub(at) < AL_RETRY_NANOS);
+        let is_soon = self
+            .asked_at
+            .is_some_and(|at| now.saturating_sub(at) < AL_RETRY_NANOS);
         let state = self.al_status & al::STATE;
         if !self.answers || state != al::SAFE_OP || !may_ask {
             return None;
@@ -542,7 +576,11 @@ impl Layout {
                 control: builder.push(command::NOP, at, register::AL_CONTROL, 2)?,
             });
         }
-        let mut lengths: Vec<u16> = plan.devices.iter().filter_map(|d| Some(d.mailbox?.1)).collect();
+        let mut lengths: Vec<u16> = plan
+            .devices
+            .iter()
+            .filter_map(|d| Some(d.mailbox?.1))
+            .collect();
         lengths.sort_unstable();
         lengths.dedup();
         let mut mailboxes = Vec::new();

@@ -68,7 +68,12 @@ impl RawSocket {
     fn try_receive(&mut self, frame: &mut Buffer) -> Received {
         // SAFETY: the buffer is valid for its length.
         let n = unsafe {
-            libc::recv(self.socket.as_raw_fd(), frame.as_mut_ptr().cast(), frame.len(), 0)
+            libc::recv(
+                self.socket.as_raw_fd(),
+                frame.as_mut_ptr().cast(),
+                frame.len(),
+                0,
+            )
         };
         if n >= 0 {
             return Received::Frame(n as usize);
@@ -83,7 +88,14 @@ impl RawSocket {
 impl Transport for RawSocket {
     fn send(&mut self, frame: &[u8]) -> Result<(), Down> {
         // SAFETY: the frame is valid for its length.
-        let n = unsafe { libc::send(self.socket.as_raw_fd(), frame.as_ptr().cast(), frame.len(), 0) };
+        let n = unsafe {
+            libc::send(
+                self.socket.as_raw_fd(),
+                frame.as_ptr().cast(),
+                frame.len(),
+                0,
+            )
+        };
         if n >= 0 {
             return Ok(());
         }

@@ -11,11 +11,11 @@ use super::setup::{self, Problem};
 use super::transport::Transport;
 use ethercrab::{MainDevice, MainDeviceConfig, PduLoop, PduStorage, RetryBehaviour, Timeouts};
 use rt_core::rig::RigFault;
+use rt_core::rig::device::Device;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -36,8 +36,6 @@ pub struct ServiceLink {
     pub broken: Producer<Box<Cyclic>>,
     /// Why the last set-up failed.
     pub faults: Consumer<RigFault>,
-    /// What people should know, in words.
-    pub words: mpsc::Receiver<String>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -50,7 +48,7 @@ struct Service {
     ready: Producer<Box<Cyclic>>,
     broken: Consumer<Box<Cyclic>>,
     faults: Producer<RigFault>,
-    words: mpsc::Sender<String>,
+    device: Arc<Device>,
     stop: Arc<AtomicBool>,
 }
 
@@ -64,7 +62,8 @@ struct Library {
 impl Library {
     /// Its storage has to live for ever; it is made once for each bus.
     fn new() -> Result<Self, String> {
-        let storage: &'static PduStorage<FRAMES, FRAME_DATA> = Box::leak(Box::new(PduStorage::new()));
+        let storage: &'static PduStorage<FRAMES, FRAME_DATA> =
+            Box::leak(Box::new(PduStorage::new()));
         let (tx, rx, pdus) = storage
             .try_split()
             .map_err(|()| "the storage of frames is in use".to_owned())?;
@@ -106,18 +105,18 @@ fn timeouts() -> Timeouts {
     }
 }
 
-/// Begins to set a segment up in a thread of its own.
+/// Begins to set a segment up in a thread of its own. Problems are told by a device, in words.
 pub fn start(
     config: &EthercatConfig,
     bus: u16,
     period_nanos: u64,
     transport: Box<dyn Transport>,
     counters: Arc<Counters>,
+    device: Arc<Device>,
 ) -> Result<ServiceLink, String> {
     let (ready_put, ready) = RingBuffer::new(1);
     let (broken, broken_take) = RingBuffer::new(1);
     let (faults_put, faults) = RingBuffer::new(4);
-    let (words_put, words) = mpsc::channel();
     let stop = Arc::new(AtomicBool::new(false));
     let service = Service {
         config: config.clone(),
@@ -127,7 +126,7 @@ pub fn start(
         ready: ready_put,
         broken: broken_take,
         faults: faults_put,
-        words: words_put,
+        device,
         stop: Arc::clone(&stop),
     };
     let library = Library::new()?;
@@ -139,7 +138,6 @@ pub fn start(
         ready,
         broken,
         faults,
-        words,
         stop,
         thread: Some(thread),
     })
@@ -160,6 +158,7 @@ impl Service {
         while !self.is_stopped() {
             transport = match self.set_up(&mut library, transport) {
                 Ok(cyclic) => {
+                    self.device.tell_problem(None);
                     // There is room: the real-time side has given the last one back.
                     if self.ready.push(Box::new(cyclic)).is_err() {
                         return;
@@ -205,7 +204,9 @@ impl Service {
     fn tell(&mut self, problem: Problem) {
         // A full ring keeps the older one, which is as good.
         let _ = self.faults.push(problem.fault);
-        let _ = self.words.send(problem.words);
+        if !problem.words.is_empty() {
+            self.device.tell_problem(Some(problem.words));
+        }
     }
 
     fn set_up(
@@ -243,7 +244,10 @@ impl Service {
             Ok(Ok(Err(problem))) => problem,
             Ok(Err(Ended::Down)) => Problem {
                 fault: RigFault::Unplugged { bus },
-                words: format!("EtherCAT '{}': the network interface is down", self.config.name),
+                words: format!(
+                    "EtherCAT '{}': the network interface is down",
+                    self.config.name
+                ),
             },
             Ok(Err(Ended::Stopped)) => connecting(String::new()),
             Err(panic) => {

@@ -1,7 +1,9 @@
 //! Brings a segment from nothing to SAFE-OP: who is there is compared with the rig file, objects and mappings are
 //! written, clocks are set, and what the cycle has to know is read back from the devices.
 
-use super::config::{DeviceConfig, EthercatConfig, MAX_DATA, MAX_DEVICES, PdoConfig, SdoConfig, SdoValue};
+use super::config::{
+    DeviceConfig, EthercatConfig, MAX_DATA, MAX_DEVICES, PdoConfig, SdoConfig, SdoValue,
+};
 use super::cyclic::{Plan, PlanDevice};
 use super::wire::{al, read_u16};
 use ethercrab::error::Error;
@@ -42,7 +44,10 @@ pub fn compare(expected: &[DeviceConfig], found: &[Found]) -> Result<(), (usize,
     for i in 0..expected.len().max(found.len()) {
         let wanted = expected.get(i).map(|d| {
             let revision = d.revision.map_or("any".into(), |r| format!("0x{r:08X}"));
-            format!("'{}' (vendor 0x{:08X}, product 0x{:08X}, revision {revision})", d.name, d.vendor, d.product)
+            format!(
+                "'{}' (vendor 0x{:08X}, product 0x{:08X}, revision {revision})",
+                d.name, d.vendor, d.product
+            )
         });
         let there = found.get(i).map(|f| {
             format!(
@@ -52,7 +57,8 @@ pub fn compare(expected: &[DeviceConfig], found: &[Found]) -> Result<(), (usize,
         });
         let is_same = match (expected.get(i), found.get(i)) {
             (Some(d), Some(f)) => {
-                (d.vendor, d.product) == (f.vendor, f.product) && d.revision.is_none_or(|r| r == f.revision)
+                (d.vendor, d.product) == (f.vendor, f.product)
+                    && d.revision.is_none_or(|r| r == f.revision)
             }
             _ => false,
         };
@@ -100,13 +106,20 @@ pub fn sdo_writes(device: &DeviceConfig) -> Vec<SdoConfig> {
 
 /// Finds all devices; nothing is changed beyond PRE-OP.
 pub async fn scan(md: &MainDevice<'static>, now: u64) -> Result<Vec<Found>, Error> {
-    let group = md.init_single_group::<MAX_DEVICES, MAX_DATA>(move || now).await?;
+    let group = md
+        .init_single_group::<MAX_DEVICES, MAX_DATA>(move || now)
+        .await?;
     Ok(who_is_there(md, &group))
 }
 
 fn who_is_there(md: &MainDevice<'static>, group: &PreOpGroup) -> Vec<Found> {
     let found = group.iter(md).map(|device| {
-        let SubDeviceIdentity { vendor_id, product_id, revision, serial } = device.identity();
+        let SubDeviceIdentity {
+            vendor_id,
+            product_id,
+            revision,
+            serial,
+        } = device.identity();
         Found {
             name: device.name().to_owned(),
             vendor: vendor_id,
@@ -133,15 +146,26 @@ pub async fn set_up(
             config.name
         ),
     };
-    let init = md.init_single_group::<MAX_DEVICES, MAX_DATA>(move || now).await;
+    let init = md
+        .init_single_group::<MAX_DEVICES, MAX_DATA>(move || now)
+        .await;
     let mut group = match init {
         Ok(group) => group,
-        Err(e) => return Err(refused(md, config, al::PRE_OP).await.unwrap_or_else(|| absent(e))),
+        Err(e) => {
+            return Err(refused(md, config, al::PRE_OP)
+                .await
+                .unwrap_or_else(|| absent(e)));
+        }
     };
     let found = who_is_there(md, &group);
     compare(&config.devices, &found).map_err(|(i, lines)| Problem {
-        fault: RigFault::WrongDevice { device: 1 + i as u16 },
-        words: format!("EtherCAT '{}' has other devices than the rig file expects:{lines}", config.name),
+        fault: RigFault::WrongDevice {
+            device: 1 + i as u16,
+        },
+        words: format!(
+            "EtherCAT '{}' has other devices than the rig file expects:{lines}",
+            config.name
+        ),
     })?;
     for (device, mut there) in config.devices.iter().zip(group.iter_mut(md)) {
         if device.sync0 {
@@ -151,10 +175,18 @@ pub async fn set_up(
     for i in 0..config.devices.len() {
         configure(md, &group, config, i).await?;
     }
-    let reference = config.clocks.map(|_| group.iter(md).find(|d| d.dc_support().any()).map(|d| d.configured_address()));
+    let reference = config.clocks.map(|_| {
+        group
+            .iter(md)
+            .find(|d| d.dc_support().any())
+            .map(|d| d.configured_address())
+    });
     let group = group.into_pre_op_pdi(md).await.map_err(|e| Problem {
         fault: RigFault::Connecting { bus },
-        words: format!("EtherCAT '{}': process data could not be mapped: {e}", config.name),
+        words: format!(
+            "EtherCAT '{}': process data could not be mapped: {e}",
+            config.name
+        ),
     })?;
     let plan = if config.clocks.is_some() {
         let clocks = DcConfiguration {
@@ -187,7 +219,9 @@ pub async fn set_up(
             reply_nanos: (config.reply_timeout_us * 1e3) as u64,
             ..plan
         }),
-        Err(e) => Err(refused(md, config, al::SAFE_OP).await.unwrap_or_else(|| absent(e))),
+        Err(e) => Err(refused(md, config, al::SAFE_OP)
+            .await
+            .unwrap_or_else(|| absent(e))),
     }
 }
 
@@ -202,10 +236,21 @@ async fn configure(
 ) -> Result<(), Problem> {
     let device = &config.devices[number];
     let failed = |what: String, e: Error| Problem {
-        fault: RigFault::DeviceState { device: 1 + number as u16, al_status: al::PRE_OP, al_code: 0 },
-        words: format!("EtherCAT '{}': device {} '{}': {what}: {e}", config.name, number + 1, device.name),
+        fault: RigFault::DeviceState {
+            device: 1 + number as u16,
+            al_status: al::PRE_OP,
+            al_code: 0,
+        },
+        words: format!(
+            "EtherCAT '{}': device {} '{}': {what}: {e}",
+            config.name,
+            number + 1,
+            device.name
+        ),
     };
-    let there = group.subdevice(md, number).map_err(|e| failed("is gone".into(), e))?;
+    let there = group
+        .subdevice(md, number)
+        .map_err(|e| failed("is gone".into(), e))?;
     if let Some(ms) = config.watchdog_ms {
         // In steps of 100 µs, as the divider is by default.
         let steps = (ms * 10.0).round() as u16;
@@ -222,7 +267,8 @@ async fn configure(
             SdoValue::I16(v) => there.sdo_write(index, sub, v).await,
             SdoValue::I32(v) => there.sdo_write(index, sub, v).await,
         };
-        written.map_err(|e| failed(format!("does not take {value:?} in 0x{index:04X}:{sub}"), e))?;
+        written
+            .map_err(|e| failed(format!("does not take {value:?} in 0x{index:04X}:{sub}"), e))?;
     }
     Ok(())
 }
@@ -244,7 +290,11 @@ async fn refused(md: &MainDevice<'static>, config: &EthercatConfig, to: u16) -> 
             continue;
         }
         return Some(Problem {
-            fault: RigFault::DeviceState { device: 1 + i as u16, al_status, al_code },
+            fault: RigFault::DeviceState {
+                device: 1 + i as u16,
+                al_status,
+                al_code,
+            },
             words: format!(
                 "EtherCAT '{}': device {} '{}' stays in {} and refuses {}: {} (AL status code 0x{al_code:04X})",
                 config.name,
@@ -285,18 +335,25 @@ async fn read_plan<DC>(
         let mailbox = is_mailbox.then(|| (read_u16(&manager, 0), read_u16(&manager, 2)));
         ranges.push((there.configured_address(), inputs, outputs, mailbox));
     }
-    let all = ranges.iter().flat_map(|r| [r.1.clone(), r.2.clone()]).flatten();
+    let all = ranges
+        .iter()
+        .flat_map(|r| [r.1.clone(), r.2.clone()])
+        .flatten();
     let logical = all.clone().map(|r| r.start).min().unwrap_or(0);
     let end = all.map(|r| r.end).max().unwrap_or(0);
     let here = |range: Option<std::ops::Range<u32>>| {
-        range.map_or(0..0, |r| (r.start - logical) as usize..(r.end - logical) as usize)
+        range.map_or(0..0, |r| {
+            (r.start - logical) as usize..(r.end - logical) as usize
+        })
     };
-    let devices = ranges.into_iter().map(|(station, inputs, outputs, mailbox)| PlanDevice {
-        station,
-        inputs: here(inputs),
-        outputs: here(outputs),
-        mailbox,
-    });
+    let devices = ranges
+        .into_iter()
+        .map(|(station, inputs, outputs, mailbox)| PlanDevice {
+            station,
+            inputs: here(inputs),
+            outputs: here(outputs),
+            mailbox,
+        });
     Ok(Plan {
         logical,
         data_len: (end - logical) as usize,
@@ -306,4 +363,82 @@ async fn read_plan<DC>(
         clocks: None,
         reply_nanos: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expected(name: &str, product: u32, revision: Option<u32>) -> DeviceConfig {
+        DeviceConfig {
+            name: name.into(),
+            vendor: 2,
+            product,
+            revision,
+            sync0: false,
+            sdo: vec![SdoConfig {
+                index: 0x6060,
+                sub: 0,
+                value: SdoValue::I8(8),
+            }],
+            outputs: vec![PdoConfig {
+                index: 0x1600,
+                entries: vec![(0x6040, 0, 16)],
+            }],
+            inputs: Vec::new(),
+        }
+    }
+
+    fn found(product: u32, revision: u32) -> Found {
+        Found {
+            name: "X1".into(),
+            vendor: 2,
+            product,
+            revision,
+            serial: 1,
+        }
+    }
+
+    #[test]
+    fn differences_are_named_line_by_line() {
+        let wanted = [
+            expected("drive", 7, Some(3)),
+            expected("amplifier", 8, None),
+        ];
+        assert_eq!(compare(&wanted, &[found(7, 3), found(8, 99)]), Ok(()));
+        let (first, lines) =
+            compare(&wanted, &[found(7, 4), found(8, 1), found(9, 1)]).unwrap_err();
+        assert_eq!(first, 0);
+        assert!(lines.contains("! 1: expected 'drive' (vendor 0x00000002, product 0x00000007, revision 0x00000003), found 'X1'"), "{lines}");
+        assert!(lines.contains("\n  2: expected 'amplifier'"), "{lines}");
+        assert!(
+            lines.contains("! 3: expected nothing, found 'X1'"),
+            "{lines}"
+        );
+        let (first, lines) = compare(&wanted, &[found(7, 3)]).unwrap_err();
+        assert_eq!(first, 1);
+        assert!(lines.ends_with("found nothing"), "{lines}");
+    }
+
+    #[test]
+    fn a_mapping_is_cleared_written_and_counted() {
+        let all: Vec<(u16, u8, SdoValue)> = sdo_writes(&expected("drive", 1, None))
+            .iter()
+            .map(|s| (s.index, s.sub, s.value))
+            .collect();
+        assert_eq!(
+            all,
+            [
+                (0x6060, 0, SdoValue::I8(8)),
+                (0x1C12, 0, SdoValue::U8(0)),
+                (0x1600, 0, SdoValue::U8(0)),
+                (0x1600, 1, SdoValue::U32(0x6040_0010)),
+                (0x1600, 0, SdoValue::U8(1)),
+                (0x1C12, 1, SdoValue::U16(0x1600)),
+                (0x1C12, 0, SdoValue::U8(1)),
+                (0x1C13, 0, SdoValue::U8(0)),
+                (0x1C13, 0, SdoValue::U8(0)),
+            ]
+        );
+    }
 }

@@ -256,8 +256,15 @@ mod tests {
             assert_eq!(walk.next(&frame[..len]).unwrap().as_ref(), Some(datagram));
         }
         assert_eq!(walk.next(&frame[..len]), Ok(None));
-        assert_eq!((built[0].adp(&frame), built[0].ado(&frame)), (0x1000, 0x0130));
-        assert!(Builder::new([0; 6]).push(command::LRW, 0, 0, 1500).is_none());
+        assert_eq!(
+            (built[0].adp(&frame), built[0].ado(&frame)),
+            (0x1000, 0x0130)
+        );
+        assert!(
+            Builder::new([0; 6])
+                .push(command::LRW, 0, 0, 1500)
+                .is_none()
+        );
     }
 
     /// Each length of the same frame, and each length that its datagrams may claim: never out of bounds.

@@ -64,8 +64,14 @@ const CASES: [Case; 21] = [
     Case { name: "one frame corrupt", faults: &[frames(FrameFault::Corrupt(16), 1)], remedy: &[], ends: Nothing, visible_after: 0 },
 ];
 
-const STATES: [State; 6] =
-    [State::Idle, State::Ready, State::Armed, State::Running, State::Stopping, State::Tripped];
+const STATES: [State; 6] = [
+    State::Idle,
+    State::Ready,
+    State::Armed,
+    State::Running,
+    State::Stopping,
+    State::Tripped,
+];
 
 fn check(case: &Case, state: State) {
     let what = format!("{} in {}", case.name, state.name());
@@ -79,7 +85,10 @@ fn check(case: &Case, state: State) {
     let is_powered = matches!(state, State::Armed | State::Running | State::Stopping);
     bench.cycles(case.visible_after + 2);
     let names = bench.said()[said_before..].to_vec();
-    assert!(!names.iter().any(|n| n == "loop.allocation"), "{what}: {names:?}");
+    assert!(
+        !names.iter().any(|n| n == "loop.allocation"),
+        "{what}: {names:?}"
+    );
     let id = match case.ends {
         Always(id) => Some(id),
         Powered(id) if is_powered => Some(id),
@@ -89,7 +98,11 @@ fn check(case: &Case, state: State) {
         Some(id) if is_powered => {
             assert_eq!(bench.state(), State::Tripped, "{what}: {names:?}");
             assert_eq!(bench.last().drive, Drive::Off, "{what}");
-            assert_eq!(names.first().map(String::as_str), Some(id), "{what}: {names:?}");
+            assert_eq!(
+                names.first().map(String::as_str),
+                Some(id),
+                "{what}: {names:?}"
+            );
         }
         // What is latched stays and its first name with it; what is off stays off.
         Some(_) if state == State::Tripped => assert_eq!(bench.state(), State::Tripped, "{what}"),
@@ -100,10 +113,16 @@ fn check(case: &Case, state: State) {
             assert!(is_said || state == State::Idle, "{what}: {names:?}");
         }
         None => {
-            assert!(names.is_empty() || state == State::Idle, "{what}: {names:?}");
+            assert!(
+                names.is_empty() || state == State::Idle,
+                "{what}: {names:?}"
+            );
             bench.cycles(100);
             let later = bench.said()[said_before..].to_vec();
-            assert!(later.iter().all(|n| n == "rig.connecting"), "{what}: {later:?}");
+            assert!(
+                later.iter().all(|n| n == "rig.connecting"),
+                "{what}: {later:?}"
+            );
             if matches!(state, State::Running | State::Tripped) {
                 assert_eq!(bench.state(), state, "{what}");
             }
@@ -112,11 +131,17 @@ fn check(case: &Case, state: State) {
     // The motor has no power after its quick stop, whatever the loop thinks.
     if id.is_some() && is_powered {
         bench.cycles(30);
-        assert!(!bench.plant.is_powered(bench.clock.now()), "{what}: the motor has power");
+        assert!(
+            !bench.plant.is_powered(bench.clock.now()),
+            "{what}: the motor has power"
+        );
         // No input of a failed exchange is shown.
         let position = bench.layout.column("motor_position").unwrap();
         let failed = &bench.frames[begin + case.visible_after..];
-        assert!(failed.iter().any(|f| f.values[position].is_nan()), "{what}: stale inputs");
+        assert!(
+            failed.iter().any(|f| f.values[position].is_nan()),
+            "{what}: stale inputs"
+        );
     }
     // And all is well again without a restart.
     for &fault in case.remedy {
@@ -133,7 +158,10 @@ fn check(case: &Case, state: State) {
         bench.until(State::Armed, 5);
         bench.cycles(60);
         assert_eq!(bench.state(), State::Armed, "{what}: {:?}", bench.said());
-        assert!(bench.plant.is_powered(bench.clock.now()), "{what}: not enabled again");
+        assert!(
+            bench.plant.is_powered(bench.clock.now()),
+            "{what}: not enabled again"
+        );
     }
 }
 
@@ -181,7 +209,10 @@ fn a_loop_that_is_away_too_long_meets_the_watchdog() {
     bench.clock.spend(60_000_000);
     bench.cycles(3);
     assert_eq!(bench.state(), State::Tripped);
-    assert_eq!(bench.said().last().map(String::as_str), Some("rig.watchdog"));
+    assert_eq!(
+        bench.said().last().map(String::as_str),
+        Some("rig.watchdog")
+    );
     bench.ask(Request::Acknowledge);
     bench.until_slowly(State::Ready);
     // 40 ms are within it.
@@ -197,8 +228,14 @@ fn a_loop_that_is_away_too_long_meets_the_watchdog() {
 fn a_set_up_that_fails_says_why_and_is_tried_again() {
     let cases: [(SegmentFault, SegmentFault, &str); 3] = [
         (
-            SegmentFault::Product { device: 2, product: Some(0xBAD) },
-            SegmentFault::Product { device: 2, product: None },
+            SegmentFault::Product {
+                device: 2,
+                product: Some(0xBAD),
+            },
+            SegmentFault::Product {
+                device: 2,
+                product: None,
+            },
             "rig.wrong-device",
         ),
         (
@@ -207,8 +244,17 @@ fn a_set_up_that_fails_says_why_and_is_tried_again() {
             "rig.wrong-device",
         ),
         (
-            SegmentFault::Refuse { device: 1, refusal: Some(Refusal { to: 4, code: 0x001E }) },
-            SegmentFault::Refuse { device: 1, refusal: None },
+            SegmentFault::Refuse {
+                device: 1,
+                refusal: Some(Refusal {
+                    to: 4,
+                    code: 0x001E,
+                }),
+            },
+            SegmentFault::Refuse {
+                device: 1,
+                refusal: None,
+            },
             "rig.device-state",
         ),
     ];
@@ -236,7 +282,11 @@ fn a_panic_of_the_library_is_contained() {
     bench.bring_to(State::Ready);
     bench.inject(SegmentFault::Power(false));
     bench.inject(SegmentFault::Power(true));
-    bench.inject(SegmentFault::Emergency { device: 0, code: 0x3220, between_sdo: true });
+    bench.inject(SegmentFault::Emergency {
+        device: 0,
+        code: 0x3220,
+        between_sdo: true,
+    });
     bench.until(State::Idle, 5);
     bench.until_slowly(State::Ready);
     assert_eq!(Counters::read(&bench.counters.panics), 1);

@@ -6,11 +6,11 @@
 use crate::rig::{PERIOD, shipped};
 use drivers::emulate::ethercat::in_process::{InProcess, SegmentClock};
 use drivers::emulate::ethercat::segment_of;
+use drivers::ethercat::EthercatBus;
 use drivers::ethercat::counters::Counters;
 use drivers::ethercat::pdu_io::PduIo;
 use drivers::ethercat::transport::{Down, Received, Transport};
 use drivers::ethercat::wire::{Buffer, MAX_FRAME};
-use drivers::ethercat::EthercatBus;
 use drivers::hardware::bus::{Bus, DriveCommand, Slot};
 use ethercrab::PduStorage;
 use rt_core::pacing::{Clock, ExactClock};
@@ -62,9 +62,15 @@ fn mutate(random: &mut fastrand::Rng, frame: &mut Buffer, len: usize) -> usize {
             2 => len = random.usize(0..=MAX_FRAME),
             3 => len = random.usize(0..=len),
             // Lengths and commands lie here.
-            4 => frame[14 + random.usize(0..20)] = *random.choice([0, 1, 2, 0x7F, 0x80, 0xFF].iter()).unwrap(),
+            4 => {
+                frame[14 + random.usize(0..20)] =
+                    *random.choice([0, 1, 2, 0x7F, 0x80, 0xFF].iter()).unwrap()
+            }
             _ => {
-                let (from, to) = (random.usize(0..MAX_FRAME - 32), random.usize(0..MAX_FRAME - 32));
+                let (from, to) = (
+                    random.usize(0..MAX_FRAME - 32),
+                    random.usize(0..MAX_FRAME - 32),
+                );
                 frame.copy_within(from..from + 32, to);
             }
         }
@@ -73,12 +79,21 @@ fn mutate(random: &mut fastrand::Rng, frame: &mut Buffer, len: usize) -> usize {
 }
 
 fn wanted() -> u64 {
-    let asked = std::env::var("ETHERCAT_FRAMES").ok().and_then(|n| n.parse().ok());
+    let asked = std::env::var("ETHERCAT_FRAMES")
+        .ok()
+        .and_then(|n| n.parse().ok());
     asked.unwrap_or(ORDINARY)
 }
 
 /// A set-up segment, its frames so far, and a switch that spoils all answers.
-fn spoiled_bus(seed: u64) -> (EthercatBus, Vec<Vec<u8>>, Arc<std::sync::atomic::AtomicBool>, ExactClock) {
+fn spoiled_bus(
+    seed: u64,
+) -> (
+    EthercatBus,
+    Vec<Vec<u8>>,
+    Arc<std::sync::atomic::AtomicBool>,
+    ExactClock,
+) {
     let (rig, segment, pantograph) = shipped();
     let (emulated, _) = segment_of(&segment, &rig, &pantograph);
     let mut clock = ExactClock::default();
@@ -116,7 +131,8 @@ fn mutated_frames_through_the_emulated_devices() {
 #[test]
 fn mutated_frames_through_the_way_to_the_library() {
     let (_bus, seeds, ..) = spoiled_bus(3);
-    let storage: &'static PduStorage<16, { PduStorage::element_size(1100) }> = Box::leak(Box::new(PduStorage::new()));
+    let storage: &'static PduStorage<16, { PduStorage::element_size(1100) }> =
+        Box::leak(Box::new(PduStorage::new()));
     let (tx, rx, _pdus) = storage.try_split().unwrap();
     let mut io = PduIo::new(tx, rx);
     let counters = Counters::default();
@@ -131,7 +147,9 @@ fn mutated_frames_through_the_way_to_the_library() {
         let len = mutate(&mut random, &mut frame, seed.len());
         io.take(&frame[..len], &counters);
     }
-    let counted = Counters::read(&counters.bad) + Counters::read(&counters.foreign) + Counters::read(&counters.late);
+    let counted = Counters::read(&counters.bad)
+        + Counters::read(&counters.foreign)
+        + Counters::read(&counters.late);
     assert_eq!(counted, all, "nobody asked for any of them");
 }
 
@@ -140,7 +158,10 @@ fn mutated_frames_through_the_way_to_the_library() {
 fn mutated_frames_through_the_cycle() {
     let (mut bus, _, spoils, mut clock) = spoiled_bus(5);
     let mut slots = [Slot::default(); 5];
-    let told = DriveCommand { may_reset: true, ..DriveCommand::OFF };
+    let told = DriveCommand {
+        may_reset: true,
+        ..DriveCommand::OFF
+    };
     let mut is_good = false;
     for _ in 0..wanted() {
         let now = clock.now() + PERIOD;

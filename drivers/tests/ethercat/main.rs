@@ -2,7 +2,11 @@
 //!
 //! The counting allocator is installed: a cycle that uses the heap stops the loop with that fault, in every test.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a failing test has to fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing test has to fail loudly"
+)]
 
 mod fault_matrix;
 mod frames;

@@ -37,8 +37,14 @@ pub fn shipped() -> (HardwareConfig, EthercatConfig, Pantograph) {
     let RigFile::Hardware(rig) = file::load(&path).unwrap_or_else(|e| panic!("{e}")) else {
         panic!("not a hardware rig")
     };
-    let BusConfig::Ethercat(segment) = &rig.buses[0] else { panic!("no EtherCAT") };
-    (*rig.clone(), segment.clone(), rig_file::rig_pantograph(&path).unwrap())
+    let BusConfig::Ethercat(segment) = &rig.buses[0] else {
+        panic!("no EtherCAT")
+    };
+    (
+        *rig.clone(),
+        segment.clone(),
+        rig_file::rig_pantograph(&path).unwrap(),
+    )
 }
 
 /// See the module's text.
@@ -70,7 +76,10 @@ impl Bench {
         let buses = vec![Box::new(bus) as Box<dyn Bus>];
         let rig = HardwareRig::assemble(&rig, buses, cells, Box::new(clock.clone()));
         let sine = ProfileConfig {
-            source: Source::Sine { amplitude_m: 0.02, frequency_hz: 1.0 },
+            source: Source::Sine {
+                amplitude_m: 0.02,
+                frequency_hz: 1.0,
+            },
             entry_s: 0.2,
         };
         let bench = ProfileBench::build(&sine, Path::new("."), PERIOD as f64 * 1e-9).unwrap();
@@ -79,11 +88,20 @@ impl Bench {
             max_misses: 20,
             run_ticks: None,
             limits: Vec::new(),
-            rings: RingSizes { record: 64, display: 64 },
+            rings: RingSizes {
+                record: 64,
+                display: 64,
+            },
         };
         let params = ParamSet::new(profile::SPEC.params);
-        let (rt_loop, mut user, layout) =
-            RtLoop::build(Box::new(bench), Box::new(rig), params, config, clock.clone()).unwrap();
+        let (rt_loop, mut user, layout) = RtLoop::build(
+            Box::new(bench),
+            Box::new(rig),
+            params,
+            config,
+            clock.clone(),
+        )
+        .unwrap();
         user.display = None;
         Self {
             rt_loop,
@@ -137,7 +155,12 @@ impl Bench {
                 return;
             }
         }
-        panic!("not {} after {cycles} cycles but {:?}; {:?}", state.name(), self.state(), self.said());
+        panic!(
+            "not {} after {cycles} cycles but {:?}; {:?}",
+            state.name(),
+            self.state(),
+            self.said()
+        );
     }
 
     /// Cycles with some real time between them, in which the segment may be set up again.
@@ -148,7 +171,12 @@ impl Bench {
             if self.state() == state {
                 return;
             }
-            assert!(begin.elapsed() < Duration::from_secs(30), "not {}; {:?}", state.name(), self.said());
+            assert!(
+                begin.elapsed() < Duration::from_secs(30),
+                "not {}; {:?}",
+                state.name(),
+                self.said()
+            );
             std::thread::park_timeout(Duration::from_micros(200));
         }
     }
@@ -180,7 +208,11 @@ impl Bench {
             }
             State::Tripped => {
                 // An emergency trips; it leaves nothing behind.
-                self.inject(SegmentFault::Emergency { device: 1, code: 0x1000, between_sdo: false });
+                self.inject(SegmentFault::Emergency {
+                    device: 1,
+                    code: 0x1000,
+                    between_sdo: false,
+                });
                 self.until(State::Tripped, 5);
             }
             _ => {}

@@ -12,7 +12,11 @@ fn from_nothing_to_a_drive_that_follows() {
     assert_eq!(bench.state(), State::Running, "{:?}", bench.said());
     let column = |id: &str| bench.layout.column(id).unwrap();
     let (position, reference) = (column("motor_position"), column("motor_reference"));
-    let (force, front, rear) = (column("force"), column("force_strip_front"), column("force_strip_rear"));
+    let (force, front, rear) = (
+        column("force"),
+        column("force_strip_front"),
+        column("force_strip_rear"),
+    );
     let mut largest = 0.0_f64;
     for frame in &bench.frames[bench.frames.len() - 500..] {
         let v = &frame.values;

@@ -35,7 +35,9 @@ impl Namespace {
         ip(&["netns", "add", &name])?;
         let own = Self(name);
         let inside = |arguments: &[&str]| ip(&[&["-n", &own.0], arguments].concat());
-        inside(&["link", "add", "ecat0", "type", "veth", "peer", "name", "ecat1"])?;
+        inside(&[
+            "link", "add", "ecat0", "type", "veth", "peer", "name", "ecat1",
+        ])?;
         inside(&["link", "set", "ecat0", "up"])?;
         inside(&["link", "set", "ecat1", "up"])?;
         Ok(own)
@@ -67,14 +69,24 @@ fn two_processes_over_a_veth_pair() {
     let namespace = match Namespace::new() {
         Ok(namespace) => namespace,
         Err(e) => {
-            eprintln!("skipped: no network namespace can be made here (it needs CAP_NET_ADMIN and iproute2): {e}");
+            eprintln!(
+                "skipped: no network namespace can be made here (it needs CAP_NET_ADMIN and iproute2): {e}"
+            );
             return;
         }
     };
     let mut rig = namespace.start("rig", "veth::the_rig");
-    let mut lines = BufReader::new(rig.stdout.take().unwrap()).lines().map_while(Result::ok);
-    assert!(lines.any(|line| line.contains("rig is there")), "the rig did not start");
-    let run = namespace.start("loop", "veth::the_loop").wait_with_output().unwrap();
+    let mut lines = BufReader::new(rig.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    assert!(
+        lines.any(|line| line.contains("rig is there")),
+        "the rig did not start"
+    );
+    let run = namespace
+        .start("loop", "veth::the_loop")
+        .wait_with_output()
+        .unwrap();
     let said = String::from_utf8_lossy(&run.stdout).into_owned();
     // The end of its input ends it.
     drop(rig.stdin.take());
@@ -114,13 +126,19 @@ fn the_loop() {
     let counters = bus.counters();
     bus.wait_until_set_up(Duration::from_secs(30)).unwrap();
     let mut slots = [Slot::default(); 5];
-    let mut told = DriveCommand { may_reset: true, ..DriveCommand::OFF };
+    let mut told = DriveCommand {
+        may_reset: true,
+        ..DriveCommand::OFF
+    };
     let (mut clock, mut pacer) = (RealClock, Pacer::new(PERIOD));
     let begin = Instant::now();
     let (mut good, mut faults) = (0, Vec::new());
     while good < 700 {
         pacer.wait(&mut clock);
-        assert!(begin.elapsed() < Duration::from_secs(60), "{good} good cycles; {faults:?}");
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "{good} good cycles; {faults:?}"
+        );
         match bus.exchange(&told, clock.now(), &mut slots) {
             Ok(()) => good += 1,
             Err(fault) if faults.last() != Some(&fault) => faults.push(fault),
@@ -128,7 +146,11 @@ fn the_loop() {
         }
         let start = slots[0].last().map_or(0.05, |s| s.value);
         if good == 100 {
-            told = DriveCommand { is_on: true, position_m: start, ..DriveCommand::OFF };
+            told = DriveCommand {
+                is_on: true,
+                position_m: start,
+                ..DriveCommand::OFF
+            };
         }
         if good > 200 {
             told.position_m = (0.05 + 0.0001 * f64::from(good - 200)).min(0.08);

@@ -35,7 +35,8 @@ impl Mapping {
         (0..usize::from(self.bits))
             .filter(|i| {
                 let bit = self.bit + i;
-                area.get(bit / 8).is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
+                area.get(bit / 8)
+                    .is_some_and(|byte| byte >> (bit % 8) & 1 == 1)
             })
             .fold(0, |value, i| value | 1 << i)
     }
@@ -46,7 +47,11 @@ impl Mapping {
             let bit = self.bit + i;
             if let Some(byte) = area.get_mut(bit / 8) {
                 let mask = 1 << (bit % 8);
-                *byte = if value >> i & 1 == 1 { *byte | mask } else { *byte & !mask };
+                *byte = if value >> i & 1 == 1 {
+                    *byte | mask
+                } else {
+                    *byte & !mask
+                };
             }
         }
     }
@@ -80,7 +85,11 @@ impl Dictionary {
         let mut own = Self::default();
         own.add(0x1000, 0, 32, false, 0);
         own.add(0x1018, 0, 8, false, 4);
-        for (sub, value) in [(1, identity.vendor), (2, identity.product), (3, identity.revision)] {
+        for (sub, value) in [
+            (1, identity.vendor),
+            (2, identity.product),
+            (3, identity.revision),
+        ] {
             own.add(0x1018, sub, 32, false, value.into());
         }
         for assignment in [0x1C12, 0x1C13] {
@@ -126,13 +135,19 @@ impl Dictionary {
 
     /// Value of an object by its number; 0 for a gap.
     pub fn get(&self, object: Option<usize>) -> u64 {
-        object.and_then(|i| self.objects.get(i)).map_or(0, |o| o.value)
+        object
+            .and_then(|i| self.objects.get(i))
+            .map_or(0, |o| o.value)
     }
 
     /// Puts a value, whoever may write it.
     pub fn put(&mut self, object: impl Into<Option<usize>>, value: u64) {
         if let Some(object) = object.into().and_then(|i: usize| self.objects.get_mut(i)) {
-            let mask = if object.bits >= 64 { u64::MAX } else { (1 << object.bits) - 1 };
+            let mask = if object.bits >= 64 {
+                u64::MAX
+            } else {
+                (1 << object.bits) - 1
+            };
             object.value = value & mask;
         }
     }
@@ -169,7 +184,9 @@ impl Dictionary {
         let mut response = [0; 8];
         response[1..4].copy_from_slice(&request[1..4]);
         let done = match request[0] >> 5 {
-            1 => self.download(request, is_configurable).map(|()| response[0] = 0x60),
+            1 => self
+                .download(request, is_configurable)
+                .map(|()| response[0] = 0x60),
             2 => self.upload(index, sub).map(|(bytes, n)| {
                 // Expedited with its size: 4 − n bytes hold nothing.
                 response[0] = 0x43 | ((4 - n) as u8) << 2;
@@ -226,7 +243,11 @@ impl Dictionary {
                 return Err(abort::CANNOT_MAP);
             }
         }
-        let mask = if len == 4 { u32::MAX } else { (1 << (8 * len)) - 1 };
+        let mask = if len == 4 {
+            u32::MAX
+        } else {
+            (1 << (8 * len)) - 1
+        };
         self.put(number, u64::from(value & mask));
         Ok(())
     }
@@ -246,14 +267,28 @@ mod tests {
             revision: None,
             sync0: false,
             sdo: Vec::new(),
-            outputs: vec![PdoConfig { index: 0x1600, entries: vec![(0x6040, 0, 16), (0x607A, 0, 32)] }],
-            inputs: vec![PdoConfig { index: 0x1A00, entries: vec![(0x6041, 0, 16), (0, 0, 3), (0x60FD, 0, 5)] }],
+            outputs: vec![PdoConfig {
+                index: 0x1600,
+                entries: vec![(0x6040, 0, 16), (0x607A, 0, 32)],
+            }],
+            inputs: vec![PdoConfig {
+                index: 0x1A00,
+                entries: vec![(0x6041, 0, 16), (0, 0, 3), (0x60FD, 0, 5)],
+            }],
         };
-        Dictionary::of(&device, Identity { vendor: 1, product: 2, revision: 3 })
+        Dictionary::of(
+            &device,
+            Identity {
+                vendor: 1,
+                product: 2,
+                revision: 3,
+            },
+        )
     }
 
     fn code(response: [u8; 8]) -> Option<u32> {
-        (response[0] == 0x80).then(|| u32::from_le_bytes([response[4], response[5], response[6], response[7]]))
+        (response[0] == 0x80)
+            .then(|| u32::from_le_bytes([response[4], response[5], response[6], response[7]]))
     }
 
     #[test]
@@ -268,15 +303,39 @@ mod tests {
         assert_eq!(ask([0x2F, 0x00, 0x1A, 0, 3, 0, 0, 0])[0], 0x60);
         assert_eq!(ask([0x2B, 0x13, 0x1C, 1, 0x00, 0x1A, 0, 0])[0], 0x60);
         assert_eq!(ask([0x2F, 0x13, 0x1C, 0, 1, 0, 0, 0])[0], 0x60);
-        assert_eq!(code(ask([0x23, 0x00, 0x1A, 1, 16, 0, 0x99, 0x99])), Some(0x0604_0041));
-        assert_eq!(code(ask([0x40, 0x34, 0x12, 0, 0, 0, 0, 0])), Some(0x0602_0000));
-        assert_eq!(code(ask([0x40, 0x18, 0x10, 9, 0, 0, 0, 0])), Some(0x0609_0011));
-        assert_eq!(code(ask([0x2B, 0x41, 0x60, 0, 1, 0, 0, 0])), Some(0x0601_0002));
-        assert_eq!(code(ask([0x2F, 0x40, 0x60, 0, 1, 0, 0, 0])), Some(0x0607_0010));
-        assert_eq!(code(ask([0x00, 0x40, 0x60, 0, 1, 0, 0, 0])), Some(0x0504_0001));
+        assert_eq!(
+            code(ask([0x23, 0x00, 0x1A, 1, 16, 0, 0x99, 0x99])),
+            Some(0x0604_0041)
+        );
+        assert_eq!(
+            code(ask([0x40, 0x34, 0x12, 0, 0, 0, 0, 0])),
+            Some(0x0602_0000)
+        );
+        assert_eq!(
+            code(ask([0x40, 0x18, 0x10, 9, 0, 0, 0, 0])),
+            Some(0x0609_0011)
+        );
+        assert_eq!(
+            code(ask([0x2B, 0x41, 0x60, 0, 1, 0, 0, 0])),
+            Some(0x0601_0002)
+        );
+        assert_eq!(
+            code(ask([0x2F, 0x40, 0x60, 0, 1, 0, 0, 0])),
+            Some(0x0607_0010)
+        );
+        assert_eq!(
+            code(ask([0x00, 0x40, 0x60, 0, 1, 0, 0, 0])),
+            Some(0x0504_0001)
+        );
         // An upload of two bytes.
-        assert_eq!(ask([0x40, 0x13, 0x1C, 1, 0, 0, 0, 0]), [0x4B, 0x13, 0x1C, 1, 0x00, 0x1A, 0, 0]);
-        assert_eq!(code(own.answer([0x2F, 0x13, 0x1C, 0, 0, 0, 0, 0], false)), Some(0x0800_0022));
+        assert_eq!(
+            ask([0x40, 0x13, 0x1C, 1, 0, 0, 0, 0]),
+            [0x4B, 0x13, 0x1C, 1, 0x00, 0x1A, 0, 0]
+        );
+        assert_eq!(
+            code(own.answer([0x2F, 0x13, 0x1C, 0, 0, 0, 0, 0], false)),
+            Some(0x0800_0022)
+        );
 
         let mut mapped = Vec::new();
         own.mapping(0x1C13, &mut mapped).unwrap();

@@ -144,7 +144,10 @@ impl EmulatedDrive {
 
     /// Its device has left OP.
     pub fn disable(&mut self) {
-        if !matches!(self.state, DriveState::Fault | DriveState::FaultReactionActive) {
+        if !matches!(
+            self.state,
+            DriveState::Fault | DriveState::FaultReactionActive
+        ) {
             self.state = DriveState::SwitchOnDisabled;
         }
         self.braking_since = None;
@@ -216,7 +219,11 @@ impl EmulatedDrive {
             DriveState::OperationEnabled => {
                 self.braking_at_m = world.position_m();
                 self.follows = true;
-                let reference = if is_cyclic && !self.ignores_target { target_m } else { self.braking_at_m };
+                let reference = if is_cyclic && !self.ignores_target {
+                    target_m
+                } else {
+                    self.braking_at_m
+                };
                 world.tell_motor(Some(reference));
                 let window = dictionary.get(self.objects.window) as f64 / self.counts_per_m.abs();
                 let error_m = (reference - world.position_m()).abs();
@@ -262,7 +269,9 @@ impl EmulatedDrive {
                 }
             }
             DriveState::FaultReactionActive => DriveState::FaultReactionActive,
-            DriveState::SwitchOnDisabled if may_go && control & 1 == 0 => DriveState::ReadyToSwitchOn,
+            DriveState::SwitchOnDisabled if may_go && control & 1 == 0 => {
+                DriveState::ReadyToSwitchOn
+            }
             DriveState::SwitchOnDisabled => DriveState::SwitchOnDisabled,
             _ if !has_voltage => DriveState::SwitchOnDisabled,
             DriveState::OperationEnabled if control & 0b0100 == 0 => {

@@ -388,8 +388,12 @@ impl Esc {
                 good.then_some(()).ok_or(0x0016)
             }
             (al::PRE_OP, al::SAFE_OP) => {
-                self.dictionary.mapping(0x1C12, &mut self.outputs).ok_or(0x0025_u16)?;
-                self.dictionary.mapping(0x1C13, &mut self.inputs).ok_or(0x0024_u16)?;
+                self.dictionary
+                    .mapping(0x1C12, &mut self.outputs)
+                    .ok_or(0x0025_u16)?;
+                self.dictionary
+                    .mapping(0x1C13, &mut self.inputs)
+                    .ok_or(0x0024_u16)?;
                 let len = |manager: usize| {
                     usize::from(read_u16(&self.memory, SYNC_MANAGER + 8 * manager + 2))
                 };
@@ -462,9 +466,14 @@ impl Esc {
             let count = match (input.held, input.source) {
                 (Some(held), _) => held,
                 (None, Source::Count(count)) => count,
-                (None, Source::Cell { cell, scale, offset }) => {
-                    ((world.reading(cell) - offset) / scale).round() as i64
-                }
+                (
+                    None,
+                    Source::Cell {
+                        cell,
+                        scale,
+                        offset,
+                    },
+                ) => ((world.reading(cell) - offset) / scale).round() as i64,
             };
             self.dictionary.put(input.object, count as u64);
         }

@@ -1,7 +1,7 @@
 //! A segment in the same process, as a transport: frames go through it as they are sent, on the caller's thread.
 
-use super::{Answer, Segment};
 use super::fault::FrameFault;
+use super::{Answer, Segment};
 use crate::ethercat::transport::{Down, Received, Transport};
 use crate::ethercat::wire::{Buffer, MAX_FRAME};
 use rt_core::pacing::{Clock, ExactClock, RealClock};
@@ -67,7 +67,11 @@ pub(super) fn treat(how: FrameFault, frame: &mut Buffer, len: usize) -> usize {
     match how {
         FrameFault::Truncated(n) => n.min(len),
         FrameFault::Corrupt(from) => {
-            frame.iter_mut().take(len).skip(from).for_each(|byte| *byte ^= 0xA5);
+            frame
+                .iter_mut()
+                .take(len)
+                .skip(from)
+                .for_each(|byte| *byte ^= 0xA5);
             len
         }
         _ => len,

@@ -1,10 +1,10 @@
 //! A segment that is served on a network interface, for another process.
 
+use super::drive::DriveMisbehaviour;
 use super::esc::Refusal;
 use super::fault::{FrameFault, SegmentFault};
-use super::{Answer, Segment, SegmentFault as Fault, segment_on};
-use super::drive::DriveMisbehaviour;
 use super::in_process::treat;
+use super::{Answer, Segment, SegmentFault as Fault, segment_on};
 use crate::emulate::faults::{Board, LinkFault};
 use crate::emulate::plant::SharedPlant;
 use crate::emulate::{Emulated, Served};
@@ -63,7 +63,10 @@ impl EmulatedSegment {
             board,
             shown: [false; LinkFault::ALL.len()],
             devices: config.devices.len(),
-            digital: inputs.filter(|(_, i)| is_digital(&i.name)).map(|(n, _)| n).collect(),
+            digital: inputs
+                .filter(|(_, i)| is_digital(&i.name))
+                .map(|(n, _)| n)
+                .collect(),
             late: None,
         })
     }
@@ -77,7 +80,10 @@ impl EmulatedSegment {
             }
             self.shown[i] = is_on;
             let last = self.devices.saturating_sub(1);
-            let frames = |how| Fault::Frames { how, count: if is_on { u32::MAX } else { 0 } };
+            let frames = |how| Fault::Frames {
+                how,
+                count: if is_on { u32::MAX } else { 0 },
+            };
             let fault = match link {
                 LinkFault::Lost => frames(FrameFault::Lost),
                 LinkFault::Late => frames(FrameFault::Late(LATE_NANOS)),
@@ -87,28 +93,48 @@ impl EmulatedSegment {
                 LinkFault::WrongChecksum => frames(FrameFault::Corrupt(16)),
                 LinkFault::Foreign => frames(FrameFault::Foreign),
                 LinkFault::Stuck => Fault::Drive(DriveMisbehaviour::Stuck(is_on)),
-                LinkFault::DriveError if is_on => Fault::Drive(DriveMisbehaviour::Fault(DRIVE_ERROR)),
-                LinkFault::IgnoreReferences => Fault::Drive(DriveMisbehaviour::IgnoresTarget(is_on)),
+                LinkFault::DriveError if is_on => {
+                    Fault::Drive(DriveMisbehaviour::Fault(DRIVE_ERROR))
+                }
+                LinkFault::IgnoreReferences => {
+                    Fault::Drive(DriveMisbehaviour::IgnoresTarget(is_on))
+                }
                 LinkFault::Disabled if is_on => Fault::Drive(DriveMisbehaviour::QuickStop),
                 LinkFault::PowerLoss => Fault::Power(!is_on),
                 LinkFault::Unplugged => Fault::Cable(!is_on),
-                LinkFault::Emergency if is_on => Fault::Emergency { device: 0, code: EMERGENCY, between_sdo: false },
+                LinkFault::Emergency if is_on => Fault::Emergency {
+                    device: 0,
+                    code: EMERGENCY,
+                    between_sdo: false,
+                },
                 LinkFault::Watchdog if is_on => Fault::Watchdog { device: 0 },
                 LinkFault::DropOut if is_on => Fault::DropOut { device: last },
                 LinkFault::DropOut => Fault::Return,
                 LinkFault::RefuseOp => Fault::Refuse {
                     device: 0,
-                    refusal: is_on.then_some(Refusal { to: al::OP, code: 0x001A }),
+                    refusal: is_on.then_some(Refusal {
+                        to: al::OP,
+                        code: 0x001A,
+                    }),
                 },
-                LinkFault::WrongDevice => Fault::Product { device: 0, product: is_on.then_some(0xDEAD) },
+                LinkFault::WrongDevice => Fault::Product {
+                    device: 0,
+                    product: is_on.then_some(0xDEAD),
+                },
                 LinkFault::OpenCircuits => {
                     for &input in &self.digital {
                         // What does not fit is shown with the next change.
-                        let _ = self.put.push(Fault::Input { input, count: is_on.then_some(0) });
+                        let _ = self.put.push(Fault::Input {
+                            input,
+                            count: is_on.then_some(0),
+                        });
                     }
                     continue;
                 }
-                LinkFault::DriveError | LinkFault::Disabled | LinkFault::Emergency | LinkFault::Watchdog => continue,
+                LinkFault::DriveError
+                | LinkFault::Disabled
+                | LinkFault::Emergency
+                | LinkFault::Watchdog => continue,
             };
             let _ = self.put.push(fault);
         }

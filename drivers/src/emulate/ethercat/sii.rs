@@ -1,6 +1,6 @@
 //! The memory that an emulated device is known by (SII): identity, mailbox, sync managers, FMMUs.
 
-use super::esc::{MAILBOX_IN, MAILBOX_LEN, MAILBOX_OUT, OUTPUTS_AT, INPUTS_AT};
+use super::esc::{INPUTS_AT, MAILBOX_IN, MAILBOX_LEN, MAILBOX_OUT, OUTPUTS_AT};
 
 /// Who a device says that it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
