@@ -2,6 +2,7 @@
 
 mod benches;
 mod calibrate;
+mod iterate;
 mod latency;
 mod line;
 mod lqg;
@@ -76,6 +77,8 @@ enum CommandLine {
     Calibrate(calibrate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
+    /// Validate a hardware-in-the-loop run by iteration: play the wire that its force makes, measure again.
+    Iterate(iterate::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
     Latency(latency::Arguments),
     /// Check an overhead line, its rest position, its modes, its drawing.
@@ -100,6 +103,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
+        Some(CommandLine::Iterate(a)) => iterate::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),

@@ -229,7 +229,9 @@ fn iterate(
     let mut played: Option<Vec<f64>> = None;
     let mut parent = hil.recording.clone();
     for index in 1..=settings.max_rounds {
-        tell(News::Stage(format!("round {index}: the line under the force")));
+        tell(News::Stage(format!(
+            "round {index}: the line under the force"
+        )));
         let mut go_on = |part: f64| {
             tell(News::Part(part));
             !stop.load(Ordering::Relaxed)
@@ -247,19 +249,16 @@ fn iterate(
                 wire.heights.iter().zip(before).map(blend).collect()
             }
         };
-        tell(News::Stage(format!("round {index}: the profile on the rig")));
+        tell(News::Stage(format!(
+            "round {index}: the profile on the rig"
+        )));
         let profile = play::with_entry_and_exit(&way, &heights);
-        let references =
-            way.rig
-                .references_for(&profile, finer, way.period_s, settings.band)?;
+        let references = way
+            .rig
+            .references_for(&profile, finer, way.period_s, settings.band)?;
         let name = format!("{}-iteration-{index}", source.name());
         let title = format!("{}, iteration {index}", source.title());
-        let session = play::session(
-            loaded,
-            &way,
-            &references,
-            (scratch.path(), &name, &title),
-        )?;
+        let session = play::session(loaded, &way, &references, (scratch.path(), &name, &title))?;
         let mut round = None;
         let described = |header: &mut _| {
             Some(source.describe_round(header, &name, index, part, &parent, settings))
@@ -302,7 +301,14 @@ fn iterate(
         force = way.stretch(&read, round.start())?.to_vec();
         let moved = of_motor(&way, &round.position)?;
         position = way.stretch(&moved, round.start())?.to_vec();
-        let result = gathered.add(&way, index, part, coarse(&force, finer), &heights, &position)?;
+        let result = gathered.add(
+            &way,
+            index,
+            part,
+            coarse(&force, finer),
+            &heights,
+            &position,
+        )?;
         let decision = relaxation.judge(result.change_pct);
         let result = gathered.keep_round(finished, result, decision == Decision::Converged);
         parent = result.recording.clone();
@@ -319,7 +325,8 @@ fn iterate(
                 }
             }
             Decision::Diverges => {
-                let why = "the force changes more from round to round although steps are small".into();
+                let why =
+                    "the force changes more from round to round although steps are small".into();
                 return gathered.end(&mut way, Verdict::Diverged(why));
             }
         }

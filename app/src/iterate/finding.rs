@@ -243,7 +243,11 @@ impl<'a> Gathered<'a> {
         let force = Force::of(force, way)?;
         let statistics = force.statistics(way, &self.places);
         self.force = force.raw;
-        let squares: f64 = heights.iter().zip(positions).map(|(z, u)| (z - u).powi(2)).sum();
+        let squares: f64 = heights
+            .iter()
+            .zip(positions)
+            .map(|(z, u)| (z - u).powi(2))
+            .sum();
         Ok(RoundResult {
             index,
             change_pct: change.filtered_pct,
@@ -285,7 +289,8 @@ impl<'a> Gathered<'a> {
     pub fn end(self, way: &mut Way, verdict: Verdict) -> Result<Finding, IterateError> {
         let params = self.loaded.session.start_params();
         let params = params.map_err(|e| IterateError::Unfit(e.to_string()))?;
-        let k_i = params.value("k_i").unwrap_or(f64::NAN);
+        let k_i = rt_core::param::find(params.specs(), "k_i").map(|index| params.get(index));
+        let k_i = k_i.map_err(|e| IterateError::Unfit(e.to_string()))?;
         let has_rounds = !self.rounds.is_empty();
         let error_hil = has_rounds
             .then(|| way.compare(&self.hil, &self.force))

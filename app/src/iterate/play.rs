@@ -60,7 +60,7 @@ pub fn session(
             path: path.clone(),
             source,
         })?;
-        Ok(path)
+        Ok::<_, IterateError>(path)
     };
     write(format!("{name}.csv"), &csv)?;
     let path = write(format!("{name}.ron"), &session_text(hil, way, name, title)?)?;

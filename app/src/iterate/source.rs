@@ -111,7 +111,10 @@ impl Source {
     }
 
     /// The hardware-in-the-loop run: made now and recorded, or read.
-    #[allow(clippy::too_many_arguments, reason = "they are what a run needs; used once")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "they are what a run needs; used once"
+    )]
     pub fn passage(
         &self,
         way: &Way,
@@ -195,7 +198,10 @@ impl Source {
         if let Some(parent) = parent
             && let Err(e) = recording::name_parent(further, parent)
         {
-            further.insert(recording::PARENT.into(), format!("{} ({e})", parent.display()));
+            further.insert(
+                recording::PARENT.into(),
+                format!("{} ({e})", parent.display()),
+            );
         }
         let mut words = vec![name.to_owned(), header.line.clone()];
         words.extend(header.speed_kmh.map(|speed| format!("{speed:.0}kmh")));
@@ -210,7 +216,10 @@ fn no_line() -> IterateError {
     IterateError::Unfit("the run has no place along a line, no force or no motor position".into())
 }
 
-#[allow(clippy::too_many_arguments, reason = "they are what a run needs; used once")]
+#[allow(
+    clippy::too_many_arguments,
+    reason = "they are what a run needs; used once"
+)]
 fn run_hil(
     loaded: &LoadedSession,
     way: &Way,

@@ -60,7 +60,8 @@ impl Way {
         let config = bench(loaded)?;
         let Some(line) = &config.line else {
             return Err(IterateError::Unfit(
-                "a string has no line to apply a force to; choose a session with a line file".into(),
+                "a string has no line to apply a force to; choose a session with a line file"
+                    .into(),
             ));
         };
         let path = loaded.base().join(line);

@@ -17,6 +17,14 @@ pub struct PlayedBand {
 }
 
 impl PlayedBand {
+    /// Everything up to a frequency, and nothing from half as much again on.
+    pub fn up_to(pass_hz: f64) -> Self {
+        Self {
+            pass_hz,
+            stop_hz: 1.5 * pass_hz,
+        }
+    }
+
     /// Its part at a frequency.
     pub fn part(&self, frequency_hz: f64) -> f64 {
         taper(frequency_hz, self.pass_hz, self.stop_hz)
