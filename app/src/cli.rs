@@ -11,6 +11,7 @@ mod run;
 pub(crate) mod session;
 mod simulate;
 mod steady;
+mod study;
 mod text;
 mod validate;
 
@@ -91,6 +92,8 @@ enum CommandLine {
     Simulate(simulate::Arguments),
     /// The steady-state bench: answers of lines to a moving force, direct solutions, σ against speed.
     Steady(steady::Arguments),
+    /// Sweeps and Monte Carlo studies: run one, or plan, do and gather its tasks anywhere.
+    Study(study::Arguments),
     /// Hold the reference solver against the acceptance bands of a standard.
     Validate(validate::Arguments),
 }
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),
+        Some(CommandLine::Study(a)) => study::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -22,7 +22,7 @@ use crate::recording::Remarks;
 use crate::replay::{ReplayError, in_own_thread};
 use crate::runtime::StartError;
 use finding::Gathered;
-use loop_run::{Pace, Recorded};
+use loop_run::Recorded;
 use relaxation::{Decision, Relaxation};
 use rt_core::file::FileError;
 use rt_core::model::catenary::CatenaryError;

@@ -39,6 +39,7 @@ mod signals;
 pub mod statistics;
 mod steady_result;
 mod studies;
+pub mod study;
 mod theme;
 mod tuner;
 pub mod tuning;

@@ -46,7 +46,9 @@ pub enum StudyError {
         last: usize,
     },
     /// Tasks are missing.
-    #[error("{missing} of {samples} tasks are not done yet, the first is {first}; do them with 'study run' or 'study task'")]
+    #[error(
+        "{missing} of {samples} tasks are not done yet, the first is {first}; do them with 'study run' or 'study task'"
+    )]
     NotDone {
         /// How many.
         missing: usize,
@@ -102,11 +104,19 @@ impl Loaded {
         let study: Study = rt_core::file::load(path)?;
         let disk = |path: &Path| {
             let path = path.to_owned();
-            move |source| StudyError::Disk { doing: "read", path: path.clone(), source }
+            move |source| StudyError::Disk {
+                doing: "read",
+                path: path.clone(),
+                source,
+            }
         };
         let text = std::fs::read_to_string(path).map_err(disk(path))?;
         let base = path.parent().unwrap_or(Path::new(".")).to_owned();
-        let mut all = format!("{}\n{}\n{text}", env!("CARGO_PKG_VERSION"), crate::recording::arithmetic());
+        let mut all = format!(
+            "{}\n{}\n{text}",
+            env!("CARGO_PKG_VERSION"),
+            crate::recording::arithmetic()
+        );
         for file in case::files(&study, &base).map_err(StudyError::Other)? {
             all.push_str(&std::fs::read_to_string(&file).map_err(disk(&file))?);
         }
@@ -128,7 +138,8 @@ impl Loaded {
 
     /// Writes what each task computes; gives their number.
     pub fn plan(&self) -> Result<usize, StudyError> {
-        self.store.claim(&self.fingerprint, &self.study.title, self.values.len())?;
+        self.store
+            .claim(&self.fingerprint, &self.study.title, self.values.len())?;
         let names: Vec<&str> = self.study.vary.keys().map(String::as_str).collect();
         let mut csv = format!("index,{}\n", names.join(","));
         for (i, row) in self.values.iter().enumerate() {
@@ -141,14 +152,18 @@ impl Loaded {
 
     /// Does one task unless it is done already. `true` if its sample has a result, `false` if it failed.
     pub fn task(&self, index: usize) -> Result<bool, StudyError> {
-        self.store.claim(&self.fingerprint, &self.study.title, self.values.len())?;
+        self.store
+            .claim(&self.fingerprint, &self.study.title, self.values.len())?;
         Ok(self.task_result(index)?.0.outcome.is_ok())
     }
 
     /// The result of a task, and whether it was computed now.
     fn task_result(&self, index: usize) -> Result<(TaskResult, bool), StudyError> {
         let Some(values) = self.values.get(index) else {
-            return Err(StudyError::NoTask { index, last: self.values.len().saturating_sub(1) });
+            return Err(StudyError::NoTask {
+                index,
+                last: self.values.len().saturating_sub(1),
+            });
         };
         if let Some(result) = self.store.result(index)? {
             return Ok((result, false));
@@ -157,8 +172,16 @@ impl Loaded {
         let compute = || case::compute(&self.study, &self.base, index, values);
         // A sample is never lost, not even to a fault of this program.
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(compute))
-            .unwrap_or_else(|_| Err("the program failed at this sample; please report it with the study file".into()));
-        let result = TaskResult { outcome, cpu_s: cpu_s() - before };
+            .unwrap_or_else(|_| {
+                Err(
+                    "the program failed at this sample; please report it with the study file"
+                        .into(),
+                )
+            });
+        let result = TaskResult {
+            outcome,
+            cpu_s: cpu_s() - before,
+        };
         self.store.keep(index, &result)?;
         Ok((result, true))
     }
@@ -182,7 +205,9 @@ impl Loaded {
                 if index >= samples {
                     break;
                 }
-                let (result, is_new) = self.task_result(index).inspect_err(|_| give_up.store(true, Ordering::Relaxed))?;
+                let (result, is_new) = self
+                    .task_result(index)
+                    .inspect_err(|_| give_up.store(true, Ordering::Relaxed))?;
                 if is_new {
                     (computed, cpu) = (computed + 1, cpu + result.cpu_s);
                 }
@@ -192,13 +217,17 @@ impl Loaded {
         };
         let (mut computed, mut cpu_s) = (0, 0.0);
         std::thread::scope(|scope| -> Result<(), StudyError> {
-            let threads: Vec<_> = (0..jobs.clamp(1, samples.max(1))).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..jobs.clamp(1, samples.max(1)))
+                .map(|_| scope.spawn(work))
+                .collect();
             while !threads.iter().all(|thread| thread.is_finished()) {
                 tell(done.load(Ordering::Relaxed), samples);
                 std::thread::park_timeout(Duration::from_millis(50));
             }
             for thread in threads {
-                let ended = thread.join().map_err(|_| StudyError::Other("a thread of the study has failed".into()))?;
+                let ended = thread
+                    .join()
+                    .map_err(|_| StudyError::Other("a thread of the study has failed".into()))?;
                 let (n, cpu) = ended?;
                 (computed, cpu_s) = (computed + n, cpu_s + cpu);
             }
@@ -208,18 +237,29 @@ impl Loaded {
         if done.load(Ordering::Relaxed) < samples {
             return Err(StudyError::Stopped);
         }
-        Ok(Summary { computed, cpu_s, ..self.gather()? })
+        Ok(Summary {
+            computed,
+            cpu_s,
+            ..self.gather()?
+        })
     }
 
     /// Makes table and picture of all results.
     pub fn gather(&self) -> Result<Summary, StudyError> {
-        self.store.claim(&self.fingerprint, &self.study.title, self.values.len())?;
+        self.store
+            .claim(&self.fingerprint, &self.study.title, self.values.len())?;
         let samples = self.values.len();
-        let all: Vec<Option<TaskResult>> = (0..samples).map(|i| self.store.result(i)).collect::<Result<_, _>>()?;
+        let all: Vec<Option<TaskResult>> = (0..samples)
+            .map(|i| self.store.result(i))
+            .collect::<Result<_, _>>()?;
         let missing = all.iter().filter(|r| r.is_none()).count();
         if missing > 0 {
             let first = all.iter().position(Option::is_none).unwrap_or(0);
-            return Err(StudyError::NotDone { missing, samples, first });
+            return Err(StudyError::NotDone {
+                missing,
+                samples,
+                first,
+            });
         }
         let results: Vec<TaskResult> = all.into_iter().flatten().collect();
         let done = results.iter().filter(|r| r.outcome.is_ok()).count();
@@ -229,8 +269,12 @@ impl Loaded {
             failed: samples - done,
             computed: 0,
             cpu_s: 0.0,
-            table: self.store.put("results.parquet", &table::bytes(self, &results)?)?,
-            picture: self.store.put("results.svg", picture::svg(self, &results).as_bytes())?,
+            table: self
+                .store
+                .put("results.parquet", &table::bytes(self, &results)?)?,
+            picture: self
+                .store
+                .put("results.svg", picture::svg(self, &results).as_bytes())?,
         })
     }
 }

@@ -49,8 +49,6 @@ pub struct Way {
     pub period_s: f64,
     /// Steps of the line in a cycle.
     pub finer: usize,
-    /// What is played and measured.
-    pub band: PlayedBand,
     wire: FullWire,
 }
 
@@ -96,16 +94,17 @@ impl Way {
             to_m: to.x,
             period_s,
             finer,
-            band,
             wire: FullWire::new(line.clone(), period_s / finer as f64)?,
             line,
         })
     }
 
-    /// Cycles from the start to the end.
+    /// Cycles from the start to just before the end, where next to nothing of the force reaches the wire: which of the
+    /// last two is the end itself is a matter of rounding.
     pub fn cycles(&self) -> usize {
         let speed = self.speed_kmh / 3.6;
-        ((self.to_m - self.from_m) / (speed * self.period_s)).floor() as usize
+        let all = (self.to_m - self.from_m) / (speed * self.period_s);
+        (all.floor() as usize).saturating_sub(2)
     }
 
     /// Places of the cycles, in m; the first is where the train stands.

@@ -38,7 +38,10 @@ pub type Outcome = Result<[f64; OUTPUTS.len()], String>;
 /// The files that a study reads besides its own.
 pub fn files(study: &Study, base: &Path) -> Result<Vec<PathBuf>, String> {
     match &study.base {
-        Base::Simulate(simulate) => Ok(vec![base.join(&simulate.line), base.join(&simulate.pantograph)]),
+        Base::Simulate(simulate) => Ok(vec![
+            base.join(&simulate.line),
+            base.join(&simulate.pantograph),
+        ]),
         Base::Session { path } => {
             let loaded = LoadedSession::load(&base.join(path)).map_err(|e| e.to_string())?;
             let BenchConfig::PantographLqg(config) = &loaded.session.bench else {
@@ -51,7 +54,11 @@ pub fn files(study: &Study, base: &Path) -> Result<Vec<PathBuf>, String> {
             let mut files = vec![loaded.path.clone()];
             files.extend(config.line.iter().map(|line| loaded.base().join(line)));
             files.push(loaded.base().join(&config.specimen));
-            files.extend(crate::recording::rig_files(&loaded).into_iter().map(|(_, path)| path));
+            files.extend(
+                crate::recording::rig_files(&loaded)
+                    .into_iter()
+                    .map(|(_, path)| path),
+            );
             Ok(files)
         }
     }
@@ -70,15 +77,11 @@ pub fn compute(study: &Study, base: &Path, index: usize, values: &[f64]) -> Outc
     }
 }
 
-fn simulate_case(
-    of: &SimulateBase,
-    base: &Path,
-    pairs: &[(&Quantity, f64)],
-    seed: u64,
-) -> Outcome {
+fn simulate_case(of: &SimulateBase, base: &Path, pairs: &[(&Quantity, f64)], seed: u64) -> Outcome {
     let words = |e: &dyn std::fmt::Display| e.to_string();
     let mut line: Line = file::load(&base.join(&of.line)).map_err(|e| words(&e))?;
-    let mut pantograph: Pantograph = file::load(&base.join(&of.pantograph)).map_err(|e| words(&e))?;
+    let mut pantograph: Pantograph =
+        file::load(&base.join(&of.pantograph)).map_err(|e| words(&e))?;
     let mut of = of.clone();
     for (quantity, value) in pairs {
         match quantity {
@@ -108,7 +111,8 @@ fn simulate_case(
     let series = run
         .simulate(&linear, &mut wire, &pantograph, &mut |_| ())
         .map_err(|e| words(&e))?;
-    let r = Report::of(&linear, &run, &series, 0, ForceFilter::default(), None).map_err(|e| words(&e))?;
+    let r = Report::of(&linear, &run, &series, 0, ForceFilter::default(), None)
+        .map_err(|e| words(&e))?;
     Ok([
         r.mean_n,
         r.std_n,
@@ -129,7 +133,8 @@ fn session_case(path: &Path, pairs: &[(&Quantity, f64)]) -> Outcome {
     let rig_path = loaded.rig_path();
     let RigFile::Simulated(mut rig) = file::load(&rig_path).map_err(|e| words(&e))?;
     let of_rig = rig_path.parent().unwrap_or(Path::new("."));
-    let mut pantograph: Pantograph = file::load(&of_rig.join(&rig.pantograph)).map_err(|e| words(&e))?;
+    let mut pantograph: Pantograph =
+        file::load(&of_rig.join(&rig.pantograph)).map_err(|e| words(&e))?;
     for (quantity, value) in pairs {
         match quantity {
             Quantity::Speed => {
@@ -164,7 +169,9 @@ fn session_case(path: &Path, pairs: &[(&Quantity, f64)]) -> Outcome {
     };
     let cells = SimulatedRig::cells(&rig);
     if !cells.is_empty() {
-        return Err("the rig has load cells, which a study does not calibrate; choose a rig without".into());
+        return Err(
+            "the rig has load cells, which a study does not calibrate; choose a rig without".into(),
+        );
     }
     let rig = SimulatedRig::build(&rig, &pantograph, cells, setup);
     let Prepared {
@@ -185,7 +192,9 @@ fn session_case(path: &Path, pairs: &[(&Quantity, f64)]) -> Outcome {
     if let Some((fault, _, t_s)) = &follower.conductor.outcome.fault {
         return Err(format!("at {t_s:.3} s: {}", fault.describe(&layout).what));
     }
-    let samples = follower.samples.ok_or("the bench does not run along a line")?;
+    let samples = follower
+        .samples
+        .ok_or("the bench does not run along a line")?;
     let result = samples.evaluate(&loaded, false)?;
     let number = |key: &str| result[key].as_f64().unwrap_or(f64::NAN);
     let mut outputs = OUTPUTS.map(|(key, _)| number(key));

@@ -73,16 +73,29 @@ impl Spread {
             Self::Uniform { low, high } | Self::Steps { low, high, .. }
                 if !(low < high && low.is_finite() && high.is_finite()) =>
             {
-                wrong("low", format!("is {low} with high {high}; expected finite values, low below high"))
+                wrong(
+                    "low",
+                    format!("is {low} with high {high}; expected finite values, low below high"),
+                )
             }
             Self::Uniform { .. } => Ok(()),
             Self::Steps { count, .. } if !(2..=10_000).contains(count) => {
                 wrong("count", format!("is {count}; expected 2 to 10000"))
             }
             Self::Steps { .. } => Ok(()),
-            Self::Normal { mean, sigma, low, high } => {
+            Self::Normal {
+                mean,
+                sigma,
+                low,
+                high,
+            } => {
                 let around = |edge: f64| ((edge - mean) / sigma).abs() <= 6.0;
-                if !(*sigma > 0.0 && mean.is_finite() && low < high && around(*low) && around(*high)) {
+                if !(*sigma > 0.0
+                    && mean.is_finite()
+                    && low < high
+                    && around(*low)
+                    && around(*high))
+                {
                     return wrong(
                         "sigma",
                         format!(
@@ -94,7 +107,10 @@ impl Spread {
                 Ok(())
             }
             Self::List(values) if values.is_empty() || values.iter().any(|v| !v.is_finite()) => {
-                wrong("List", "needs at least one value, all of them finite".into())
+                wrong(
+                    "List",
+                    "needs at least one value, all of them finite".into(),
+                )
             }
             Self::List(_) => Ok(()),
         }
@@ -122,7 +138,12 @@ impl Spread {
     pub fn value(&self, u: f64) -> f64 {
         match self {
             Self::Uniform { low, high } => low + u * (high - low),
-            Self::Normal { mean, sigma, low, high } => {
+            Self::Normal {
+                mean,
+                sigma,
+                low,
+                high,
+            } => {
                 let below = |edge: f64| normal_below((edge - mean) / sigma);
                 let (from, to) = (below(*low), below(*high));
                 (mean + sigma * normal_quantile(from + u * (to - from))).clamp(*low, *high)
@@ -169,19 +190,36 @@ pub fn samples(
         })
         .collect();
     Ok((0..samples)
-        .map(|i| spreads.iter().zip(&columns).map(|(s, c)| s.value(c[i])).collect())
+        .map(|i| {
+            spreads
+                .iter()
+                .zip(&columns)
+                .map(|(s, c)| s.value(c[i]))
+                .collect()
+        })
         .collect())
 }
 
 /// Every combination; the last quantity changes fastest.
 fn grid(spreads: &[&Spread]) -> Result<Vec<Vec<f64>>, FieldError> {
-    let counts = spreads.iter().map(|s| s.count()).collect::<Option<Vec<usize>>>();
+    let counts = spreads
+        .iter()
+        .map(|s| s.count())
+        .collect::<Option<Vec<usize>>>();
     let counts = counts.ok_or_else(|| {
-        FieldError::new("design", "is Grid; expected every quantity to be a List or Steps")
+        FieldError::new(
+            "design",
+            "is Grid; expected every quantity to be a List or Steps",
+        )
     })?;
-    let all = counts.iter().try_fold(1_usize, |all, n| all.checked_mul(*n));
+    let all = counts
+        .iter()
+        .try_fold(1_usize, |all, n| all.checked_mul(*n));
     let all = all.filter(|all| *all <= MOST_SAMPLES).ok_or_else(|| {
-        FieldError::new("design", format!("is Grid with more than {MOST_SAMPLES} combinations"))
+        FieldError::new(
+            "design",
+            format!("is Grid with more than {MOST_SAMPLES} combinations"),
+        )
     })?;
     let row = |mut i: usize| {
         let mut values: Vec<f64> = spreads
@@ -206,7 +244,10 @@ fn latin(n: usize, random: &mut SplitMix) -> Vec<f64> {
     for i in (1..n).rev() {
         parts.swap(i, random.below(i + 1));
     }
-    parts.into_iter().map(|p| (p as f64 + random.unit()) / n as f64).collect()
+    parts
+        .into_iter()
+        .map(|p| (p as f64 + random.unit()) / n as f64)
+        .collect()
 }
 
 /// Primitive polynomials and first direction numbers of dimensions 2 and up: degree, coefficients, m₁ … (Joe and
@@ -231,7 +272,10 @@ fn sobol(dimension: usize, n: usize, shift: u32) -> Vec<f64> {
     const BITS: usize = 32;
     let mut v = [0_u32; BITS];
     match dimension.checked_sub(1).and_then(|d| DIRECTIONS.get(d)) {
-        None => v.iter_mut().enumerate().for_each(|(i, v)| *v = 1 << (31 - i)),
+        None => v
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, v)| *v = 1 << (31 - i)),
         Some(&(s, a, m)) => {
             for i in 0..BITS {
                 v[i] = if i < s {
@@ -281,7 +325,9 @@ mod tests {
     fn every_part_has_one_point() {
         let parts_hit = |points: &[f64]| {
             let mut hit = vec![0; points.len()];
-            points.iter().for_each(|p| hit[(p * points.len() as f64) as usize] += 1);
+            points
+                .iter()
+                .for_each(|p| hit[(p * points.len() as f64) as usize] += 1);
             hit.iter().all(|h| *h == 1)
         };
         for d in 0..=DIRECTIONS.len() {
@@ -292,20 +338,47 @@ mod tests {
 
     #[test]
     fn spreads_have_their_quantiles() {
-        let uniform = Spread::Uniform { low: 2.0, high: 4.0 };
+        let uniform = Spread::Uniform {
+            low: 2.0,
+            high: 4.0,
+        };
         assert_eq!(uniform.value(0.25), 2.5);
         let list = Spread::List(vec![5.0, 7.0]);
-        assert_eq!([0.1, 0.49, 0.5, 0.99].map(|u| list.value(u)), [5.0, 5.0, 7.0, 7.0]);
+        assert_eq!(
+            [0.1, 0.49, 0.5, 0.99].map(|u| list.value(u)),
+            [5.0, 5.0, 7.0, 7.0]
+        );
         // Cut at ±1 σ: the quartile q has Φ(q) = Φ(−1) + ¼ (Φ(1) − Φ(−1)) = 0.329328.
-        let normal = Spread::Normal { mean: 10.0, sigma: 2.0, low: 8.0, high: 12.0 };
+        let normal = Spread::Normal {
+            mean: 10.0,
+            sigma: 2.0,
+            low: 8.0,
+            high: 12.0,
+        };
         assert!((normal.value(0.5) - 10.0).abs() < 1e-9);
-        assert!((normal.value(0.25) - (10.0 - 2.0 * 0.441_72)).abs() < 1e-3, "{}", normal.value(0.25));
+        assert!(
+            (normal.value(0.25) - (10.0 - 2.0 * 0.441_72)).abs() < 1e-3,
+            "{}",
+            normal.value(0.25)
+        );
         assert!(normal.value(1e-12) >= 8.0 && normal.value(1.0 - 1e-12) <= 12.0);
         for bad in [
-            Spread::Uniform { low: 1.0, high: 1.0 },
-            Spread::Normal { mean: 0.0, sigma: 0.0, low: -1.0, high: 1.0 },
+            Spread::Uniform {
+                low: 1.0,
+                high: 1.0,
+            },
+            Spread::Normal {
+                mean: 0.0,
+                sigma: 0.0,
+                low: -1.0,
+                high: 1.0,
+            },
             Spread::List(vec![]),
-            Spread::Steps { low: 0.0, high: 1.0, count: 1 },
+            Spread::Steps {
+                low: 0.0,
+                high: 1.0,
+                count: 1,
+            },
         ] {
             assert!(bad.check().is_err(), "{bad:?}");
         }
@@ -313,18 +386,46 @@ mod tests {
 
     #[test]
     fn a_grid_has_every_combination() {
-        let (a, b) = (Spread::List(vec![1.0, 2.0]), Spread::Steps { low: 0.0, high: 1.0, count: 3 });
+        let (a, b) = (
+            Spread::List(vec![1.0, 2.0]),
+            Spread::Steps {
+                low: 0.0,
+                high: 1.0,
+                count: 3,
+            },
+        );
         let found = samples(Design::Grid, &[&a, &b], 99, 1).unwrap();
         assert_eq!(
             found,
-            [[1.0, 0.0], [1.0, 0.5], [1.0, 1.0], [2.0, 0.0], [2.0, 0.5], [2.0, 1.0]]
+            [
+                [1.0, 0.0],
+                [1.0, 0.5],
+                [1.0, 1.0],
+                [2.0, 0.0],
+                [2.0, 0.5],
+                [2.0, 1.0]
+            ]
         );
-        assert!(samples(Design::Grid, &[&Spread::Uniform { low: 0.0, high: 1.0 }], 9, 1).is_err());
+        assert!(
+            samples(
+                Design::Grid,
+                &[&Spread::Uniform {
+                    low: 0.0,
+                    high: 1.0
+                }],
+                9,
+                1
+            )
+            .is_err()
+        );
     }
 
     #[test]
     fn samples_depend_on_the_seed_alone() {
-        let spread = Spread::Uniform { low: 0.0, high: 1.0 };
+        let spread = Spread::Uniform {
+            low: 0.0,
+            high: 1.0,
+        };
         for design in [Design::Random, Design::LatinHypercube, Design::Sobol] {
             let of = |seed| samples(design, &[&spread, &spread], 16, seed).unwrap();
             assert_eq!(of(5), of(5));

@@ -98,10 +98,15 @@ impl FileContent for Study {
 
     fn check(&self) -> Result<(), FieldError> {
         if self.vary.is_empty() {
-            return Err(FieldError::new("vary", "is empty; expected at least one quantity"));
+            return Err(FieldError::new(
+                "vary",
+                "is empty; expected at least one quantity",
+            ));
         }
         for (name, spread) in &self.vary {
-            spread.check().map_err(|e| e.within(&format!("vary[\"{name}\"]")))?;
+            spread
+                .check()
+                .map_err(|e| e.within(&format!("vary[\"{name}\"]")))?;
         }
         let quantities = self.quantities()?;
         match (self.design, self.samples) {
@@ -120,8 +125,12 @@ impl FileContent for Study {
                 require_within("speed_kmh", base.speed_kmh, 1.0, 1000.0, "km/h").map_err(within)?;
                 require_within("dt_ms", base.dt_ms, 0.05, 10.0, "ms").map_err(within)?;
                 require_within("mesh_m", base.mesh_m, 0.01, 20.0, "m").map_err(within)?;
-                require_positive("contact_stiffness_n_per_m", base.contact_stiffness_n_per_m, "N/m")
-                    .map_err(within)?;
+                require_positive(
+                    "contact_stiffness_n_per_m",
+                    base.contact_stiffness_n_per_m,
+                    "N/m",
+                )
+                .map_err(within)?;
             }
             Base::Session { .. } => {}
         }

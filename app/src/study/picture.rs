@@ -35,11 +35,19 @@ pub fn svg(study: &Loaded, results: &[TaskResult]) -> String {
          <rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\n"
     );
     let failed = results.len() - good.len();
-    let title = format!("{}: {} samples, {failed} failed", study.study.title, results.len());
+    let title = format!(
+        "{}: {} samples, {failed} failed",
+        study.study.title,
+        results.len()
+    );
     text(&mut out, 14.0, 24.0, "start", 16.0, &title);
     for (column, (name, output)) in SHOWN.iter().enumerate() {
         let x0 = WIDTH * column as f64;
-        let values: Vec<f64> = good.iter().map(|(_, o)| o[*output]).filter(|v| v.is_finite()).collect();
+        let values: Vec<f64> = good
+            .iter()
+            .map(|(_, o)| o[*output])
+            .filter(|v| v.is_finite())
+            .collect();
         histogram(&mut out, (x0, 40.0), name, &values);
         for (d, quantity) in study.study.vary.keys().enumerate() {
             let points: Vec<(f64, f64)> = good
@@ -47,7 +55,13 @@ pub fn svg(study: &Loaded, results: &[TaskResult]) -> String {
                 .map(|(row, o)| (row[d], o[*output]))
                 .filter(|(_, y)| y.is_finite())
                 .collect();
-            scatter(&mut out, (x0, 40.0 + HEIGHT * (d + 1) as f64), quantity, name, &points);
+            scatter(
+                &mut out,
+                (x0, 40.0 + HEIGHT * (d + 1) as f64),
+                quantity,
+                name,
+                &points,
+            );
         }
     }
     out.push_str("</svg>\n");
@@ -65,10 +79,25 @@ fn text(out: &mut String, x: f64, y: f64, anchor: &str, size: f64, words: &str) 
 
 /// An axis that holds all values, also if they are all the same.
 fn axis(values: impl Iterator<Item = f64>, from: f64, to: f64) -> Axis {
-    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| (l.min(v), h.max(v)));
-    let (low, high) = if low.is_finite() { (low, high) } else { (0.0, 1.0) };
-    let room = if high > low { 0.05 * (high - low) } else { 0.5 * low.abs().max(1.0) };
-    Axis { low: low - room, high: high + room, from, to }
+    let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), v| {
+        (l.min(v), h.max(v))
+    });
+    let (low, high) = if low.is_finite() {
+        (low, high)
+    } else {
+        (0.0, 1.0)
+    };
+    let room = if high > low {
+        0.05 * (high - low)
+    } else {
+        0.5 * low.abs().max(1.0)
+    };
+    Axis {
+        low: low - room,
+        high: high + room,
+        from,
+        to,
+    }
 }
 
 fn frame(out: &mut String, (x0, y0): (f64, f64), x: &Axis, y: &Axis, labels: (&str, &str)) {
@@ -88,7 +117,14 @@ fn frame(out: &mut String, (x0, y0): (f64, f64), x: &Axis, y: &Axis, labels: (&s
     }
     rule(out, "axis", x.from, y.from, x.to, y.from);
     rule(out, "axis", x.from, y.from, x.from, y.to);
-    text(out, 0.5 * (x.from + x.to), y.from + 34.0, "middle", 12.0, labels.0);
+    text(
+        out,
+        0.5 * (x.from + x.to),
+        y.from + 34.0,
+        "middle",
+        12.0,
+        labels.0,
+    );
     text(out, x0 + 12.0, y0 + 18.0, "start", 12.0, labels.1);
 }
 
@@ -102,7 +138,12 @@ fn histogram(out: &mut String, (x0, y0): (f64, f64), name: &str, values: &[f64])
         counts[((part * bins as f64) as usize).min(bins - 1)] += 1;
     }
     let most = counts.iter().copied().max().unwrap_or(0).max(1) as f64;
-    let y = Axis { low: 0.0, high: 1.05 * most, from: y0 + HEIGHT - BOTTOM, to: y0 + TOP };
+    let y = Axis {
+        low: 0.0,
+        high: 1.05 * most,
+        from: y0 + HEIGHT - BOTTOM,
+        to: y0 + TOP,
+    };
     frame(out, (x0, y0), &x, &y, (name, "number of samples"));
     for (i, count) in counts.iter().enumerate() {
         let at = |i: usize| x.from + (x.to - x.from) * i as f64 / bins as f64;
@@ -125,7 +166,13 @@ fn quantile(sorted: &[f64], part: f64) -> f64 {
     sorted[i] + rest * (next - sorted[i])
 }
 
-fn scatter(out: &mut String, (x0, y0): (f64, f64), quantity: &str, name: &str, points: &[(f64, f64)]) {
+fn scatter(
+    out: &mut String,
+    (x0, y0): (f64, f64),
+    quantity: &str,
+    name: &str,
+    points: &[(f64, f64)],
+) {
     let x = axis(points.iter().map(|p| p.0), x0 + LEFT, x0 + WIDTH - RIGHT);
     let y = axis(points.iter().map(|p| p.1), y0 + HEIGHT - BOTTOM, y0 + TOP);
     frame(out, (x0, y0), &x, &y, (quantity, name));
@@ -140,7 +187,12 @@ fn scatter(out: &mut String, (x0, y0): (f64, f64), quantity: &str, name: &str, p
             let mut ys: Vec<f64> = group.iter().map(|p| p.1).collect();
             ys.sort_by(f64::total_cmp);
             let mean = group.iter().map(|p| p.0).sum::<f64>() / group.len() as f64;
-            [mean, quantile(&ys, 0.1), quantile(&ys, 0.5), quantile(&ys, 0.9)]
+            [
+                mean,
+                quantile(&ys, 0.1),
+                quantile(&ys, 0.5),
+                quantile(&ys, 0.9),
+            ]
         })
         .collect();
     if groups.len() > 1 {
@@ -149,11 +201,24 @@ fn scatter(out: &mut String, (x0, y0): (f64, f64), quantity: &str, name: &str, p
         let back = groups.iter().rev().map(|g| point(g[0], g[1]));
         let area: Vec<String> = there.chain(back).collect();
         let median: Vec<String> = groups.iter().map(|g| point(g[0], g[2])).collect();
-        let _ = writeln!(out, "<polygon class=\"band\" points=\"{}\"/>", area.join(" "));
-        let _ = writeln!(out, "<polyline class=\"median\" points=\"{}\"/>", median.join(" "));
+        let _ = writeln!(
+            out,
+            "<polygon class=\"band\" points=\"{}\"/>",
+            area.join(" ")
+        );
+        let _ = writeln!(
+            out,
+            "<polyline class=\"median\" points=\"{}\"/>",
+            median.join(" ")
+        );
     }
     for (px, py) in points {
-        let _ = writeln!(out, "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\"/>", x.at(*px), y.at(*py));
+        let _ = writeln!(
+            out,
+            "<circle class=\"dot\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.2\"/>",
+            x.at(*px),
+            y.at(*py)
+        );
     }
 }
 
@@ -164,14 +229,19 @@ mod tests {
     #[test]
     fn quantiles_lie_between_the_values() {
         let sorted = [1.0, 2.0, 3.0, 5.0];
-        assert_eq!([0.0, 0.5, 1.0].map(|p| quantile(&sorted, p)), [1.0, 2.5, 5.0]);
+        assert_eq!(
+            [0.0, 0.5, 1.0].map(|p| quantile(&sorted, p)),
+            [1.0, 2.5, 5.0]
+        );
         assert!((quantile(&sorted, 0.9) - 4.4).abs() < 1e-12);
     }
 
     #[test]
     fn an_axis_holds_everything_and_nothing() {
         let axis = |v: &[f64]| super::axis(v.iter().copied(), 0.0, 100.0);
-        assert!(axis(&[]).low < axis(&[]).high && axis(&[3.0]).low < 3.0 && axis(&[3.0]).high > 3.0);
+        assert!(
+            axis(&[]).low < axis(&[]).high && axis(&[3.0]).low < 3.0 && axis(&[3.0]).high > 3.0
+        );
         assert!(axis(&[1.0, 2.0]).at(1.5) > 0.0);
     }
 }

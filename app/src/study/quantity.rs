@@ -87,7 +87,9 @@ impl Quantity {
     /// Refuses a quantity that a base does not have.
     pub fn fits(&self, base: &Base) -> Result<(), String> {
         let (simulate, session) = match self {
-            Self::Speed | Self::Uplift | Self::Mass(_) | Self::Stiffness(_) | Self::Damping(_) => (true, true),
+            Self::Speed | Self::Uplift | Self::Mass(_) | Self::Stiffness(_) | Self::Damping(_) => {
+                (true, true)
+            }
             Self::ContactStiffness
             | Self::DropperSigma
             | Self::SupportSigma
@@ -103,13 +105,19 @@ impl Quantity {
     }
 
     /// Makes it so in a pantograph; `false` if it is none of a pantograph's. An error names a mass that is not there.
-    pub fn apply_to_pantograph(&self, value: f64, pantograph: &mut Pantograph) -> Result<bool, String> {
+    pub fn apply_to_pantograph(
+        &self,
+        value: f64,
+        pantograph: &mut Pantograph,
+    ) -> Result<bool, String> {
         let (Self::Mass(n) | Self::Stiffness(n) | Self::Damping(n)) = self else {
             return Ok(false);
         };
         let count = pantograph.masses.len();
         let mass = pantograph.masses.get_mut(n - 1);
-        let mass = mass.ok_or_else(|| format!("there is no mass {n}; the pantograph has masses 1 to {count}"))?;
+        let mass = mass.ok_or_else(|| {
+            format!("there is no mass {n}; the pantograph has masses 1 to {count}")
+        })?;
         match self {
             Self::Mass(_) => mass.mass_kg *= value,
             Self::Stiffness(_) => mass.stiffness_n_per_m *= value,
@@ -122,7 +130,10 @@ impl Quantity {
     pub fn apply_to_line(&self, value: f64, line: &mut Line, seed: u64) -> bool {
         match self {
             Self::DropperSigma => {
-                line.installation_errors = InstallationErrors::Drawn { seed, sigma_m: value };
+                line.installation_errors = InstallationErrors::Drawn {
+                    seed,
+                    sigma_m: value,
+                };
             }
             Self::SupportSigma => displace_supports(line, value, seed),
             Self::ContactTension => line.contact_wire.tension_n *= value,
@@ -165,13 +176,21 @@ mod tests {
     use std::path::Path;
 
     fn shipped<T: FileContent + serde::de::DeserializeOwned>(path: &str) -> T {
-        file::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets").join(path)).unwrap()
+        file::load(
+            &Path::new(env!("CARGO_MANIFEST_DIR"))
+                .join("../assets")
+                .join(path),
+        )
+        .unwrap()
     }
 
     #[test]
     fn names_are_understood_or_answered_with_those_that_exist() {
         assert_eq!(Quantity::named("mass_factor.2").unwrap(), Quantity::Mass(2));
-        assert_eq!(Quantity::named("param.k_i").unwrap(), Quantity::Param("k_i".into()));
+        assert_eq!(
+            Quantity::named("param.k_i").unwrap(),
+            Quantity::Param("k_i".into())
+        );
         for bad in ["mass_factor.0", "mass_factor", "speed", "x.1"] {
             let text = Quantity::named(bad).unwrap_err().to_string();
             assert!(text.contains(bad) && text.contains("speed_kmh"), "{text}");
@@ -187,9 +206,15 @@ mod tests {
         line.check().unwrap();
         assert_eq!(line.span_uses().count(), spans);
         let heights = |line: &Line| -> Vec<f64> {
-            line.span_uses().map(|u| line.supports[&u.support].contact_elevation_m).collect()
+            line.span_uses()
+                .map(|u| line.supports[&u.support].contact_elevation_m)
+                .collect()
         };
-        let errors: Vec<f64> = heights(&line).iter().zip(heights(&before)).map(|(a, b)| a - b).collect();
+        let errors: Vec<f64> = heights(&line)
+            .iter()
+            .zip(heights(&before))
+            .map(|(a, b)| a - b)
+            .collect();
         let rms = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt();
         // χ² of 20: within a factor of 2 in all but one of 10⁴ cases; the seed is fixed.
         assert!((0.005..0.02).contains(&rms), "{rms}");
@@ -198,9 +223,19 @@ mod tests {
         assert_eq!(again, line);
 
         let mut pantograph: Pantograph = shipped("pantographs/dsa-380.ron");
-        assert_eq!(Quantity::Mass(1).apply_to_pantograph(1.1, &mut pantograph), Ok(true));
+        assert_eq!(
+            Quantity::Mass(1).apply_to_pantograph(1.1, &mut pantograph),
+            Ok(true)
+        );
         assert!((pantograph.masses[0].mass_kg - 7.26).abs() < 1e-12);
-        assert!(Quantity::Damping(9).apply_to_pantograph(1.1, &mut pantograph).is_err());
-        assert_eq!(Quantity::Speed.apply_to_pantograph(1.1, &mut pantograph), Ok(false));
+        assert!(
+            Quantity::Damping(9)
+                .apply_to_pantograph(1.1, &mut pantograph)
+                .is_err()
+        );
+        assert_eq!(
+            Quantity::Speed.apply_to_pantograph(1.1, &mut pantograph),
+            Ok(false)
+        );
     }
 }

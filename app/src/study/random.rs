@@ -80,7 +80,12 @@ mod tests {
     /// Table values of the normal distribution.
     #[test]
     fn quantiles_are_those_of_the_normal_distribution() {
-        for (p, x) in [(0.5, 0.0), (0.975, 1.959963984540054), (0.841344746068543, 1.0), (0.00134989803163, -3.0)] {
+        for (p, x) in [
+            (0.5, 0.0),
+            (0.975, 1.959963984540054),
+            (0.841344746068543, 1.0),
+            (0.00134989803163, -3.0),
+        ] {
             assert!((normal_quantile(p) - x).abs() < 1e-9, "{p}");
             assert!((normal_below(x) - p).abs() < 1e-12, "{x}");
         }

@@ -27,7 +27,9 @@ pub struct TaskResult {
 impl Store {
     /// For a directory, which need not exist.
     pub fn new(directory: &Path) -> Self {
-        Self { directory: directory.to_owned() }
+        Self {
+            directory: directory.to_owned(),
+        }
     }
 
     /// Where it is.
@@ -37,7 +39,11 @@ impl Store {
 
     fn error(path: &Path, doing: &'static str) -> impl Fn(std::io::Error) -> StudyError {
         let path = path.to_owned();
-        move |source| StudyError::Disk { doing, path: path.clone(), source }
+        move |source| StudyError::Disk {
+            doing,
+            path: path.clone(),
+            source,
+        }
     }
 
     /// Writes a whole file or none.
@@ -46,7 +52,11 @@ impl Store {
         let directory = path.parent().unwrap_or(&self.directory);
         std::fs::create_dir_all(directory).map_err(Self::error(directory, "make the directory"))?;
         // Several processes may do the same task at the same time: each has a name of its own until the end.
-        let part = path.with_extension(format!("part-{}-{:?}", std::process::id(), std::thread::current().id()));
+        let part = path.with_extension(format!(
+            "part-{}-{:?}",
+            std::process::id(),
+            std::thread::current().id()
+        ));
         let written = std::fs::File::create(&part)
             .and_then(|mut file| {
                 file.write_all(bytes)?;
@@ -91,8 +101,9 @@ impl Store {
         let outcome = match &result.outcome {
             Ok(outputs) => {
                 let pairs = OUTPUTS.iter().zip(outputs);
-                let pairs: Map<String, Value> =
-                    pairs.map(|((key, _), value)| ((*key).to_owned(), json!(value.to_string()))).collect();
+                let pairs: Map<String, Value> = pairs
+                    .map(|((key, _), value)| ((*key).to_owned(), json!(value.to_string())))
+                    .collect();
                 json!({ "outputs": pairs })
             }
             Err(reason) => json!({ "failed": reason }),
@@ -125,7 +136,10 @@ impl Store {
             }
             Ok(outputs)
         };
-        Some(TaskResult { outcome, cpu_s: found["cpu_s"].as_f64().unwrap_or(0.0) })
+        Some(TaskResult {
+            outcome,
+            cpu_s: found["cpu_s"].as_f64().unwrap_or(0.0),
+        })
     }
 }
 
@@ -134,7 +148,8 @@ mod tests {
     use super::*;
 
     fn scratch(name: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("pantobench-store-{name}-{}", std::process::id()));
+        let path =
+            std::env::temp_dir().join(format!("pantobench-store-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&path);
         path
     }
@@ -146,11 +161,35 @@ mod tests {
         assert!(store.result(3).unwrap().is_none());
         let mut outputs = [0.1 + 0.2; OUTPUTS.len()];
         (outputs[1], outputs[2]) = (f64::NAN, 1e-300 / 3.0);
-        store.keep(3, &TaskResult { outcome: Ok(outputs), cpu_s: 0.5 }).unwrap();
-        store.keep(4, &TaskResult { outcome: Err("a \"reason\"\n".into()), cpu_s: 0.5 }).unwrap();
+        store
+            .keep(
+                3,
+                &TaskResult {
+                    outcome: Ok(outputs),
+                    cpu_s: 0.5,
+                },
+            )
+            .unwrap();
+        store
+            .keep(
+                4,
+                &TaskResult {
+                    outcome: Err("a \"reason\"\n".into()),
+                    cpu_s: 0.5,
+                },
+            )
+            .unwrap();
         let found = store.result(3).unwrap().unwrap().outcome.unwrap();
-        assert!(found.iter().zip(outputs).all(|(a, b)| a.to_bits() == b.to_bits()));
-        assert_eq!(store.result(4).unwrap().unwrap().outcome, Err("a \"reason\"\n".into()));
+        assert!(
+            found
+                .iter()
+                .zip(outputs)
+                .all(|(a, b)| a.to_bits() == b.to_bits())
+        );
+        assert_eq!(
+            store.result(4).unwrap().unwrap().outcome,
+            Err("a \"reason\"\n".into())
+        );
         // Half a file, as a disk without order might leave it, is a task that is not done.
         std::fs::write(directory.join("tasks/000005.json"), "{ \"index\": 5,").unwrap();
         assert!(store.result(5).unwrap().is_none());
@@ -164,7 +203,10 @@ mod tests {
         store.claim("abc", "first", 3).unwrap();
         store.claim("abc", "first", 3).unwrap();
         let text = store.claim("def", "second", 3).unwrap_err().to_string();
-        assert!(text.contains("another study ('first')") && text.contains("--out"), "{text}");
+        assert!(
+            text.contains("another study ('first')") && text.contains("--out"),
+            "{text}"
+        );
         std::fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -35,9 +35,16 @@ fn written(study: &Loaded, results: &[TaskResult]) -> Result<Vec<u8>, ParquetErr
         fields.push(column(name, Physical::DOUBLE, None)?);
     }
     for name in ["status", "reason"] {
-        fields.push(column(name, Physical::BYTE_ARRAY, Some(LogicalType::String))?);
+        fields.push(column(
+            name,
+            Physical::BYTE_ARRAY,
+            Some(LogicalType::String),
+        )?);
     }
-    let schema = Type::group_type_builder("samples").with_fields(fields).build().map(Arc::new)?;
+    let schema = Type::group_type_builder("samples")
+        .with_fields(fields)
+        .build()
+        .map(Arc::new)?;
     let properties = WriterProperties::builder()
         .set_compression(Compression::ZSTD(ZstdLevel::default()))
         .set_created_by(format!("pantobench {}", env!("CARGO_PKG_VERSION")))
@@ -57,13 +64,17 @@ fn written(study: &Loaded, results: &[TaskResult]) -> Result<Vec<u8>, ParquetErr
     }
     let status = |r: &TaskResult| ByteArray::from(if r.outcome.is_ok() { "ok" } else { "failed" });
     put::<ByteArrayType>(&mut group, &results.iter().map(status).collect::<Vec<_>>())?;
-    let reason = |r: &TaskResult| ByteArray::from(r.outcome.as_ref().err().map_or("", String::as_str));
+    let reason =
+        |r: &TaskResult| ByteArray::from(r.outcome.as_ref().err().map_or("", String::as_str));
     put::<ByteArrayType>(&mut group, &results.iter().map(reason).collect::<Vec<_>>())?;
     group.close()?;
     writer.into_inner()
 }
 
-fn put<T: DataType>(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, values: &[T::T]) -> Result<(), ParquetError> {
+fn put<T: DataType>(
+    group: &mut SerializedRowGroupWriter<'_, Vec<u8>>,
+    values: &[T::T],
+) -> Result<(), ParquetError> {
     let missing = || ParquetError::General("there are more values than columns".into());
     let mut column = group.next_column()?.ok_or_else(missing)?;
     column.typed::<T>().write_batch(values, None, None)?;
@@ -71,7 +82,10 @@ fn put<T: DataType>(group: &mut SerializedRowGroupWriter<'_, Vec<u8>>, values: &
 }
 
 fn metadata(study: &Loaded) -> Vec<KeyValue> {
-    let units: Map<String, Value> = OUTPUTS.iter().map(|(key, unit)| ((*key).to_owned(), json!(unit))).collect();
+    let units: Map<String, Value> = OUTPUTS
+        .iter()
+        .map(|(key, unit)| ((*key).to_owned(), json!(unit)))
+        .collect();
     [
         ("title", study.study.title.clone()),
         ("design", study.study.design.name().to_owned()),
