@@ -2,6 +2,7 @@
 
 mod benches;
 mod calibrate;
+mod iterate;
 mod latency;
 mod line;
 mod lqg;
@@ -10,6 +11,7 @@ mod run;
 pub(crate) mod session;
 mod simulate;
 mod steady;
+mod study;
 mod text;
 mod validate;
 
@@ -76,6 +78,8 @@ enum CommandLine {
     Calibrate(calibrate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
+    /// Validate a hardware-in-the-loop run by iteration: play the wire that its force makes, measure again.
+    Iterate(iterate::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
     Latency(latency::Arguments),
     /// Check an overhead line, its rest position, its modes, its drawing.
@@ -88,6 +92,8 @@ enum CommandLine {
     Simulate(simulate::Arguments),
     /// The steady-state bench: answers of lines to a moving force, direct solutions, σ against speed.
     Steady(steady::Arguments),
+    /// Sweeps and Monte Carlo studies: run one, or plan, do and gather its tasks anywhere.
+    Study(study::Arguments),
     /// Hold the reference solver against the acceptance bands of a standard.
     Validate(validate::Arguments),
 }
@@ -100,12 +106,14 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
+        Some(CommandLine::Iterate(a)) => iterate::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),
+        Some(CommandLine::Study(a)) => study::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -55,6 +55,19 @@ pub const ARITHMETIC: &str = "arithmetic";
 /// Entry of a header: the time set for the run, in s.
 pub const SECONDS: &str = "seconds";
 
+/// Entry of a header: the recording that this one was made of.
+pub const PARENT: &str = "parent";
+/// Entry of a header: the hash of that file.
+pub const PARENT_HASH: &str = "parent_hash";
+
+/// Names the recording that another one was made of in that one's header.
+pub fn name_parent(further: &mut TextMap, parent: &Path) -> std::io::Result<()> {
+    let found = format!("{:016x}", hash(&std::fs::read(parent)?));
+    further.insert(PARENT.into(), parent.display().to_string());
+    further.insert(PARENT_HASH.into(), found);
+    Ok(())
+}
+
 /// Which instructions long sums are formed with on this machine.
 pub fn arithmetic() -> &'static str {
     if rt_core::model::catenary::vector::is_wide() {

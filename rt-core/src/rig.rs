@@ -1,8 +1,10 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+mod compensation;
 pub mod device;
 mod known;
 
+pub use compensation::PlayedBand;
 pub use known::KnownRig;
 
 use crate::calibration::id::CalibrationId;
