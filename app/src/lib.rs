@@ -30,6 +30,7 @@ mod recorded;
 mod recording;
 mod recording_list;
 pub mod replay;
+pub mod report;
 mod rig_reading;
 pub mod runtime;
 pub mod session;

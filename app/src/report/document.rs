@@ -182,10 +182,16 @@ mod tests {
     fn what_nobody_stated_is_said_to_be_missing() {
         for value in [None, Some(String::new()), Some("  ".into())] {
             let fact = Fact::or_missing("Operator", value);
-            assert_eq!((fact.value.as_str(), fact.tone), ("not stated", Tone::Missing));
+            assert_eq!(
+                (fact.value.as_str(), fact.tone),
+                ("not stated", Tone::Missing)
+            );
         }
         let fact = Fact::or_missing("Operator", Some("late shift".into()));
-        assert_eq!((fact.value.as_str(), fact.tone), ("late shift", Tone::Plain));
+        assert_eq!(
+            (fact.value.as_str(), fact.tone),
+            ("late shift", Tone::Plain)
+        );
         assert_eq!(Cell::number(Some(f64::NAN), 2).text, "–");
     }
 

@@ -96,7 +96,12 @@ pub fn write(document: &Document) -> String {
                 let _ = writeln!(out, "<p>{}</p>", text(words));
             }
             Block::Notice(tone, words) => {
-                let _ = writeln!(out, "<p class=\"notice {}\">{}</p>", class(*tone), text(words));
+                let _ = writeln!(
+                    out,
+                    "<p class=\"notice {}\">{}</p>",
+                    class(*tone),
+                    text(words)
+                );
             }
             Block::Facts(facts) => {
                 out.push_str("<table class=\"facts\">\n<tbody>\n");
@@ -141,13 +146,24 @@ fn table(out: &mut String, table: &Table) {
     }
     out.push_str("<thead><tr>");
     for (i, (words, _)) in table.columns.iter().enumerate() {
-        let _ = write!(out, "<th scope=\"col\" class=\"{}\">{}</th>", side(i), text(words));
+        let _ = write!(
+            out,
+            "<th scope=\"col\" class=\"{}\">{}</th>",
+            side(i),
+            text(words)
+        );
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
         out.push_str("<tr>");
         for (i, Cell { text: words, tone }) in row.iter().enumerate() {
-            let _ = write!(out, "<td class=\"{} {}\">{}</td>", side(i), class(*tone), text(words));
+            let _ = write!(
+                out,
+                "<td class=\"{} {}\">{}</td>",
+                side(i),
+                class(*tone),
+                text(words)
+            );
         }
         out.push_str("</tr>\n");
     }
@@ -162,7 +178,11 @@ fn figure(out: &mut String, figure: &Figure, number: usize) {
         .replace("id=\"c", &format!("id=\"f{number}c"))
         .replace("url(#c", &format!("url(#f{number}c"));
     let label = escaped(&figure.caption).replace('"', "&quot;");
-    let drawn = drawn.replacen("<svg ", &format!("<svg role=\"img\" aria-label=\"{label}\" "), 1);
+    let drawn = drawn.replacen(
+        "<svg ",
+        &format!("<svg role=\"img\" aria-label=\"{label}\" "),
+        1,
+    );
     let _ = write!(
         out,
         "<figure>\n<div class=\"scroll\">{drawn}</div>\n<figcaption>Figure {number}: {}</figcaption>\n</figure>\n",

@@ -44,7 +44,9 @@ fn margins(pages: &mut Pages, document: &Document, page: usize, count: usize) {
         let [r, g, b, _] = RULE.to_array().map(|part| f32::from(part) / 255.0);
         content.save_state();
         content.set_stroke_rgb(r, g, b).set_line_width(0.6);
-        content.move_to(LEFT, HEIGHT - 46.0).line_to(LEFT + ROOM, HEIGHT - 46.0);
+        content
+            .move_to(LEFT, HEIGHT - 46.0)
+            .line_to(LEFT + ROOM, HEIGHT - 46.0);
         content.stroke().restore_state();
     }
 }
@@ -93,7 +95,9 @@ fn assemble(layout: Layout, document: &Document, made: u64) -> Result<Vec<u8>, S
             (alpha_name(*alpha), id)
         })
         .collect();
-    let mut found = pdf.indirect(resources).start::<pdf_writer::writers::Resources<'_>>();
+    let mut found = pdf
+        .indirect(resources)
+        .start::<pdf_writer::writers::Resources<'_>>();
     let mut dictionary = found.fonts();
     for (name, id) in &fonts {
         dictionary.pair(Name(name.as_bytes()), *id);

@@ -33,9 +33,9 @@ pub fn split(text: &str) -> Vec<Part<'_>> {
         let found = SYMBOLS.iter().find(|(base, lowered)| {
             let is_alone = |rest: &str| !rest.chars().next_back().is_some_and(belongs);
             before.strip_suffix(base).is_some_and(is_alone)
-                && after.strip_prefix(lowered).is_some_and(|rest| {
-                    !rest.chars().next().is_some_and(belongs)
-                })
+                && after
+                    .strip_prefix(lowered)
+                    .is_some_and(|rest| !rest.chars().next().is_some_and(belongs))
         });
         if let Some((_, lowered)) = found {
             parts.push(plain(before));
@@ -75,7 +75,16 @@ mod tests {
         assert_eq!(shown("F_m + 3σ"), "F[m] + 3σ");
         assert_eq!(shown("σ ≤ 0.3 F_m, k_i"), "σ ≤ 0.3 F[m], k[i]");
         assert_eq!(shown("Q_kf and N_δ."), "Q[kf] and N[δ].");
-        for name in ["motor_position", "F_max", "XF_m", "F_m_2", "_", "__F", "rig_k_i", ""] {
+        for name in [
+            "motor_position",
+            "F_max",
+            "XF_m",
+            "F_m_2",
+            "_",
+            "__F",
+            "rig_k_i",
+            "",
+        ] {
             assert_eq!(shown(name), name);
         }
     }

@@ -196,7 +196,9 @@ impl Face {
         cid.widths().consecutive(0, widths);
         cid.finish();
 
-        let metrics = self.font.metrics(Size::new(THOUSAND), LocationRef::default());
+        let metrics = self
+            .font
+            .metrics(Size::new(THOUSAND), LocationRef::default());
         let bounds = metrics.bounds.unwrap_or_default();
         let mut flags = FontFlags::SYMBOLIC;
         flags.set(FontFlags::FIXED_PITCH, metrics.is_monospace);

@@ -81,7 +81,10 @@ fn fit(pages: &Pages, table: &Table) -> (f32, Vec<f32>) {
         }
     }
     // Words are broken: every column has its share.
-    (SIZES[SIZES.len() - 1], vec![room / count.max(1) as f32; count])
+    (
+        SIZES[SIZES.len() - 1],
+        vec![room / count.max(1) as f32; count],
+    )
 }
 
 struct Row {
@@ -90,11 +93,7 @@ struct Row {
 }
 
 impl Row {
-    fn of<'a>(
-        pages: &Pages,
-        widths: &[f32],
-        cells: impl Iterator<Item = (Type, &'a str)>,
-    ) -> Self {
+    fn of<'a>(pages: &Pages, widths: &[f32], cells: impl Iterator<Item = (Type, &'a str)>) -> Self {
         let cells: Vec<(Type, Vec<String>)> = cells
             .zip(widths)
             .map(|((look, text), width)| (look, pages.lines(look, text, *width)))
@@ -136,7 +135,11 @@ pub fn draw(layout: &mut Layout, table: &Table) {
     let all = rows.iter().map(|r| r.height(size)).sum::<f32>();
     let head = heading.height(size) + 2.0 * LEADING * caption.size;
     // A short table stays on one page.
-    let together = if head + all < 0.4 * (BOTTOM - TOP) { all } else { first };
+    let together = if head + all < 0.4 * (BOTTOM - TOP) {
+        all
+    } else {
+        first
+    };
     layout.need(head + together);
     if !table.caption.is_empty() {
         layout.y += 4.0;
