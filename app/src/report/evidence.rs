@@ -10,10 +10,8 @@ use crate::recording;
 use crate::replay::embedded::Embedded;
 use crate::runtime;
 use crate::steady_result::SteadySamples;
-use crate::tuning::Proposal;
 use force::ForceEvidence;
 use rt_core::bench::Prospect;
-use rt_core::param::ParamSet;
 use rt_core::record::check::SessionInfo;
 use rt_core::record::error::RecordError;
 use rt_core::record::event::EventRecord;
@@ -23,14 +21,6 @@ use sensor::SensorEvidence;
 use serde_json::Value;
 use std::path::Path;
 use timing::TimingEvidence;
-
-/// What the model says of the parameters at the start.
-pub struct Judgement {
-    /// The parameters.
-    pub params: ParamSet,
-    /// Spectral radius and margins.
-    pub prospect: Prospect,
-}
 
 /// See the module's text. What could not be found out says why.
 pub struct Evidence {
@@ -56,8 +46,8 @@ pub struct Evidence {
     pub timing: TimingEvidence,
     /// What is known of the force's sensor.
     pub sensor: SensorEvidence,
-    /// Controller and margins.
-    pub judgement: Result<Judgement, String>,
+    /// What the model says of the parameters at the start: spectral radius and margins.
+    pub prospect: Result<Prospect, String>,
     /// The bench's own result: against the implicit reference if asked for, the steady state of that bench.
     pub result: Result<Value, String>,
 }
@@ -77,6 +67,7 @@ impl Evidence {
     pub fn of(path: &Path, against_implicit: bool) -> Result<Self, RecordError> {
         let session = Session::open(path)?;
         let bytes = std::fs::read(path).map_err(|source| RecordError::Io {
+            doing: "read",
             path: path.to_owned(),
             source,
         })?;
@@ -103,7 +94,7 @@ impl Evidence {
             info: session.info(),
             timing: TimingEvidence::of(&session),
             sensor: SensorEvidence::of(&header, &events),
-            judgement: unpacked.clone().and_then(judge),
+            prospect: unpacked.clone().and_then(judge),
             result: unpacked.and_then(|e| result(&session, e, against_implicit)),
             header,
             events,
@@ -155,21 +146,12 @@ impl TrackingEvidence {
     }
 }
 
-fn judge(embedded: &Embedded) -> Result<Judgement, String> {
+fn judge(embedded: &Embedded) -> Result<Prospect, String> {
     let prepared = runtime::prepare_exact(&embedded.loaded).map_err(|e| e.to_string())?;
     let designer = prepared
         .designer
         .ok_or("this bench has no gains to be judged")?;
-    let proposal = Proposal::new(designer.as_ref(), prepared.params);
-    let prospect = proposal.prospect().cloned();
-    match (prospect, proposal.designed) {
-        (Some(prospect), _) => Ok(Judgement {
-            params: proposal.params,
-            prospect,
-        }),
-        (None, Err(problem)) => Err(problem),
-        (None, Ok(_)) => Err("the model says nothing of these parameters".into()),
-    }
+    designer.judge(&prepared.params, 0.0)
 }
 
 /// The bench's own result, computed from the frames as it is at the end of a run.

@@ -2,7 +2,7 @@
 
 use super::document::Figure;
 use super::evidence::force::ForceEvidence;
-use super::evidence::timing::{Durations, TimingEvidence};
+use super::evidence::timing::TimingEvidence;
 use super::evidence::{Evidence, TrackingEvidence};
 use crate::analysis::force_limits::ForceLimits;
 use crate::chart::axis::{Axis as ChartAxis, Scale};
@@ -325,7 +325,7 @@ pub fn timing(timing: &TimingEvidence, period_us: f64) -> Option<Figure> {
     let most = all.iter().filter_map(|d| d.max()).fold(0.0, f64::max);
     let least = all
         .iter()
-        .filter_map(|d: &&&Durations| d.percentile(0.001))
+        .filter_map(|d| d.percentile(0.001))
         .filter(|v| *v > 0.0)
         .fold(f64::INFINITY, f64::min);
     if most <= 0.0 || !least.is_finite() {

@@ -46,7 +46,7 @@ fn recording(evidence: &Evidence, limits: &ForceLimits, repeated: &budget::Repea
             })
         }
     };
-    let judgement = evidence.judgement.as_ref().ok();
+    let prospect = evidence.prospect.as_ref().ok();
     json!({
         "name": evidence.name,
         "id": evidence.id,
@@ -57,8 +57,8 @@ fn recording(evidence: &Evidence, limits: &ForceLimits, repeated: &budget::Repea
         "damage": evidence.damage,
         "trip": evidence.trip(),
         "force": force,
-        "rho": judgement.map(|j| j.prospect.rho_loop),
-        "least_disk": judgement.and_then(|j| j.prospect.least_disk()).map(|(_, disk)| disk),
+        "rho": prospect.map(|p| p.rho_loop),
+        "least_disk": prospect.and_then(|p| p.least_disk()).map(|(_, disk)| disk),
         "overruns": evidence.timing.overruns,
         "skipped": evidence.timing.skipped,
         "drops": evidence.info.drops,

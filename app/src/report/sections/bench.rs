@@ -1,8 +1,9 @@
 //! How the bench did: tracking, its own result, controller and margins.
 
 use crate::report::document::{Block, Cell, Fact, Side, Table, Tone, decimal};
-use crate::report::evidence::{Evidence, Judgement};
+use crate::report::evidence::Evidence;
 use crate::report::figures;
+use rt_core::bench::Prospect;
 use rt_core::control::assessment::Verdict;
 use serde_json::Value;
 
@@ -129,8 +130,8 @@ fn result(evidence: &Evidence) -> Vec<Block> {
 
 fn controller(evidence: &Evidence) -> Vec<Block> {
     let mut blocks = vec![Block::Heading(2, "Controller and margins".into())];
-    match &evidence.judgement {
-        Ok(judgement) => blocks.extend(margins(judgement)),
+    match &evidence.prospect {
+        Ok(prospect) => blocks.extend(margins(prospect)),
         Err(why) => blocks.push(Block::Notice(Tone::Missing, format!("No margins: {why}."))),
     }
     blocks.push(Block::Table(parameters(evidence)));
@@ -166,8 +167,7 @@ fn controller(evidence: &Evidence) -> Vec<Block> {
     blocks
 }
 
-fn margins(judgement: &Judgement) -> Vec<Block> {
-    let prospect = &judgement.prospect;
+fn margins(prospect: &Prospect) -> Vec<Block> {
     let (verdict, tone) = match prospect.verdict() {
         Verdict::Stable => ("stable", Tone::Good),
         Verdict::TooLittleMargin { .. } => (
