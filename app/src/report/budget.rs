@@ -59,7 +59,8 @@ fn noise_gain(force: &ForceEvidence) -> Option<f64> {
 pub fn of(evidence: &Evidence, force: &ForceEvidence, repeated: &Repeated) -> Budget {
     let (values, blocks) = force.blocks();
     let shares = vec![
-        sensor_share(evidence, force, values),
+        calibration_share(evidence, force, values),
+        noise_share(evidence, force, values),
         delay_share(evidence, force, values),
         truncation_share(force, values, &blocks),
         repeatability_share(repeated),
@@ -67,51 +68,64 @@ pub fn of(evidence: &Evidence, force: &ForceEvidence, repeated: &Repeated) -> Bu
     Budget::of(shares)
 }
 
-fn sensor_share(evidence: &Evidence, force: &ForceEvidence, values: &[f64]) -> Share {
-    let source = "sensor";
+/// What the calibration leaves open.
+fn calibration_share(evidence: &Evidence, force: &ForceEvidence, values: &[f64]) -> Share {
+    let (found, how) = match evidence.sensor.offset_and_gain() {
+        Ok((offset_n, gain)) => {
+            let sensor = Sensor {
+                offset_n,
+                gain,
+                ..Sensor::default()
+            };
+            let mut how = format!("residuals {offset_n:.3} N, slope ± {:.4} %", 100.0 * gain);
+            how.push_str(simulated(force));
+            (uncertainty::sensor(values, &sensor), how)
+        }
+        Err(why) => (None, why),
+    };
+    Share {
+        source: "sensor: calibration",
+        found: found.map(|(m, s)| (m, s, f64::INFINITY)),
+        how,
+    }
+}
+
+/// Noise and rounding.
+fn noise_share(evidence: &Evidence, force: &ForceEvidence, values: &[f64]) -> Share {
+    let source = "sensor: noise and resolution";
     let known = &evidence.sensor;
-    let calibrated = known.offset_and_gain();
-    let (Some(noise_n), Some(gain)) = (known.noise_n, noise_gain(force)) else {
+    let (Some(noise_n), Some(noise_gain)) = (known.noise_n, noise_gain(force)) else {
         return Share {
             source,
             found: None,
-            how: match calibrated {
-                Err(why) => why,
-                Ok(_) => "the sensor's noise is not known".into(),
-            },
+            how: "neither rig file nor calibrations say how large the noise is".into(),
         };
     };
-    let (offset_n, slope) = match &calibrated {
-        Ok(found) => *found,
-        Err(_) => (0.0, 0.0),
-    };
     let sensor = Sensor {
-        offset_n,
-        gain: slope,
         noise_n,
-        noise_gain: gain,
+        noise_gain,
         resolution_n: known.resolution_n.unwrap_or(0.0),
+        ..Sensor::default()
     };
-    let found = uncertainty::sensor(values, &sensor).map(|(m, s)| (m, s, f64::INFINITY));
     let resolution = known.resolution_n.map_or_else(
         || "no resolution stated".to_owned(),
         |r| format!("resolution {r} N"),
     );
-    let mut how = match calibrated {
-        Ok((offset, slope)) => format!(
-            "calibration residuals {offset:.3} N, slope {:.4} %, noise {noise_n:.3} N, {resolution}",
-            100.0 * slope
-        ),
-        Err(why) => format!(
-            "noise {noise_n} N and {resolution} from the rig file; no calibration error is included: {why}"
-        ),
-    };
-    if force.channel == "true_force" {
-        how.push_str(
-            "; the evaluated channel is the simulation's own force, so this is what a sensor like the described one would add",
-        );
+    let found = uncertainty::sensor(values, &sensor);
+    Share {
+        source,
+        found: found.map(|(m, s)| (m, s, f64::INFINITY)),
+        how: format!("noise {noise_n:.3} N, {resolution}{}", simulated(force)),
     }
-    Share { source, found, how }
+}
+
+/// What is said where a simulation knows the true force.
+fn simulated(force: &ForceEvidence) -> &'static str {
+    if force.channel == "true_force" {
+        "; the simulation's own force is evaluated: this is what the described sensor would add"
+    } else {
+        ""
+    }
 }
 
 fn delay_share(evidence: &Evidence, force: &ForceEvidence, values: &[f64]) -> Share {
@@ -206,7 +220,7 @@ pub fn blocks(budget: &Budget, force: &ForceEvidence) -> Vec<Block> {
     for share in &budget.shares {
         let values = match share.found {
             Some((mean, std, _)) => [decimal(mean, 3).into(), decimal(std, 3).into()],
-            None => [0, 1].map(|_| Cell::toned("not known", Tone::Missing)),
+            None => [0, 1].map(|_| Cell::toned("unknown", Tone::Missing)),
         };
         let [mean, std] = values;
         table.rows.push(vec![

@@ -1,12 +1,12 @@
 //! The pictures of a report, as charts that every back end draws.
 
-use super::document::Figure;
+use super::document::{Figure, decimal};
 use super::evidence::force::ForceEvidence;
 use super::evidence::timing::TimingEvidence;
 use super::evidence::{Evidence, TrackingEvidence};
 use crate::analysis::force_limits::ForceLimits;
 use crate::chart::axis::{Axis as ChartAxis, Scale};
-use crate::chart::{Chart, Height, Item, Pen};
+use crate::chart::{Chart, Dash, Height, Item, Pen};
 use crate::comparison::Axis;
 use crate::theme;
 use eframe::egui::Color32;
@@ -71,19 +71,15 @@ fn supports(chart: &mut Chart, force: &ForceEvidence) {
 }
 
 /// The force along the line or in time: raw, filtered, F_m ± 3σ and the limits.
-pub fn force(force: &ForceEvidence, limits: &ForceLimits, speed_kmh: Option<f64>) -> Figure {
+pub fn force(force: &ForceEvidence, limits: Option<(&ForceLimits, f64)>) -> Figure {
     let part = force.part.clone();
     let (x, raw) = (&force.positions[part.clone()], &force.raw[part.clone()]);
     let filtered = &force.filtered[part];
     let found = &force.report.filtered;
-    let largest = speed_kmh.map(|v| limits.largest_n(v));
-    let levels = [
-        found.statistical_max,
-        found.statistical_min,
-        limits.smallest_n,
-    ];
-    let all = raw.iter().chain(&levels).chain(largest.iter());
-    let axis = ChartAxis::around(range(all));
+    let bounds = limits.map(|(l, speed_kmh)| [l.smallest_n, l.largest_n(speed_kmh)]);
+    let three_sigma = [found.statistical_min, found.statistical_max];
+    let all = raw.iter().chain(&three_sigma);
+    let axis = ChartAxis::around(range(all.chain(bounds.iter().flatten())));
     let mut chart = chart(
         "Contact force",
         ChartAxis::exactly(force.stretch.0, force.stretch.1),
@@ -94,54 +90,45 @@ pub fn force(force: &ForceEvidence, limits: &ForceLimits, speed_kmh: Option<f64>
     supports(&mut chart, force);
     let thin = Pen::solid(FAINT, 0.9);
     let thick = Pen::solid(color(BLUE), 1.6);
+    let mean = Pen::solid(MEAN, 1.6);
+    let dashed = Pen::dashed(MEAN, 1.4);
+    let dotted = Pen {
+        dash: Dash::Dotted,
+        ..Pen::solid(LIMIT, 1.8)
+    };
     chart.items.push(Item::Line(points(x, raw), thin));
     chart.items.push(Item::Line(points(x, filtered), thick));
     let mut level = |y: f64, pen: Pen, text: String| {
         chart.items.push(Item::Level { y, pen, text });
     };
-    level(
-        found.mean,
-        Pen::solid(MEAN, 1.2),
-        format!("F_m {:.1} N", found.mean),
-    );
-    let dashed = Pen::dashed(MEAN, 1.2);
-    level(
-        found.statistical_max,
-        dashed,
-        format!("F_m + 3σ {:.1} N", found.statistical_max),
-    );
-    let low = format!("F_m − 3σ {:.1} N", found.statistical_min);
-    level(found.statistical_min, dashed, low.replace(" -", " −"));
-    let dotted = Pen {
-        dash: crate::chart::Dash::Dotted,
-        ..Pen::solid(LIMIT, 1.6)
-    };
-    if let Some(largest) = largest {
-        level(largest, dotted, format!("limit of F_m + 3σ {largest:.0} N"));
+    level(found.mean, mean, String::new());
+    for (y, sign) in three_sigma.into_iter().zip(["−", "+"]) {
+        level(y, dashed, format!("F_m {sign} 3σ: {} N", decimal(y, 1)));
     }
-    level(
-        limits.smallest_n,
-        dotted,
-        format!("limit of F_m − 3σ {:.0} N", limits.smallest_n),
-    );
+    for (y, sign) in bounds.into_iter().flatten().zip(["−", "+"]) {
+        level(y, dotted, format!("limit of F_m {sign} 3σ: {y:.0} N"));
+    }
     let cutoff = force.report.filter.cutoff_hz;
     chart.legend = vec![
         (thin, "unfiltered".into()),
         (thick, format!("{cutoff:.0} Hz low-pass")),
+        (mean, format!("F_m: {:.1} N", found.mean)),
+        (dashed, "F_m ± 3σ".into()),
     ];
+    let mut caption = format!(
+        "Contact force in the evaluated stretch, unfiltered and after the {cutoff:.0} Hz low-pass, with F_m and F_m ± 3σ"
+    );
+    if let Some((limits, _)) = limits {
+        chart.legend.push((dotted, "limits".into()));
+        caption.push_str(&format!(" and the limits of {}", limits.edition));
+    }
+    if !force.supports_m.is_empty() {
+        caption.push_str("; upright lines are supports");
+    }
     Figure {
-        caption: format!(
-            "Contact force in the evaluated stretch, unfiltered and after the {cutoff:.0} Hz low-pass, with mean, F_m ± 3σ \
-             and the limits of {}{}",
-            limits.edition,
-            if force.supports_m.is_empty() {
-                "."
-            } else {
-                "; upright lines are supports."
-            }
-        ),
+        caption: caption + ".",
         charts: vec![chart],
-        aspect: 0.44,
+        aspect: 0.5,
     }
 }
 

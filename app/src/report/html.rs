@@ -30,6 +30,9 @@ sub { line-height: 0; }
 .scroll { overflow-x: auto; margin: .8em 0; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem; font-variant-numeric: tabular-nums; }
 caption { text-align: left; font-weight: 600; padding: .3em 0; }
+.narrow { width: auto; }
+.wide { min-width: 560px; }
+.fit { width: 1%; }
 th, td { padding: .34em .6em; border-bottom: 1px solid #dde2e6; vertical-align: top; text-align: left; }
 thead th { border-bottom: 2px solid #aab4bc; font-weight: 600; vertical-align: bottom; }
 .right { text-align: right; white-space: nowrap; }
@@ -140,7 +143,18 @@ fn table(out: &mut String, table: &Table) {
         Some((_, Side::Right)) => "right",
         _ => "left",
     };
-    out.push_str("<div class=\"scroll\"><table>\n");
+    // Columns of numbers are as narrow as they may be beside words; a table of numbers alone is narrow itself.
+    let has_words = table.columns.iter().any(|(_, side)| *side == Side::Left);
+    let class_of_table = match (has_words, table.columns.len()) {
+        (false, _) => "narrow",
+        (true, ..=3) => "plain",
+        (true, _) => "wide",
+    };
+    let fit = if has_words { " fit" } else { "" };
+    let _ = writeln!(
+        out,
+        "<div class=\"scroll\"><table class=\"{class_of_table}\">"
+    );
     if !table.caption.is_empty() {
         let _ = writeln!(out, "<caption>{}</caption>", text(&table.caption));
     }
@@ -148,8 +162,9 @@ fn table(out: &mut String, table: &Table) {
     for (i, (words, _)) in table.columns.iter().enumerate() {
         let _ = write!(
             out,
-            "<th scope=\"col\" class=\"{}\">{}</th>",
+            "<th scope=\"col\" class=\"{}{}\">{}</th>",
             side(i),
+            if side(i) == "right" { fit } else { "" },
             text(words)
         );
     }

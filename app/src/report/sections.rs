@@ -10,8 +10,8 @@ use super::evidence::Evidence;
 use super::evidence::force::ForceEvidence;
 use super::{Options, figures, standard};
 use crate::analysis::force_limits::ForceLimits;
-use crate::comparison::Axis;
 use rt_core::record::name::Moment;
+use rt_core::signal::statistics::ForceStatistics;
 
 /// Everything about some recordings.
 pub fn document(all: &[Evidence], limits: &ForceLimits, options: &Options) -> Document {
@@ -179,11 +179,9 @@ fn statistics(
     blocks.push(Block::Facts(what_is_evaluated(evidence, force)));
     blocks.push(Block::Table(force_table(force)));
     blocks.extend(agreement(evidence, force));
-    blocks.push(Block::Figure(figures::force(
-        force,
-        limits,
-        evidence.header.speed_kmh.filter(|_| is_judged(evidence)),
-    )));
+    let speed = evidence.header.speed_kmh;
+    let figure = figures::force(force, speed.map(|speed| (limits, speed)));
+    blocks.push(Block::Figure(figure));
     if is_judged(evidence) {
         blocks.push(Block::Heading(2, "Limits of the standard".into()));
         blocks.extend(standard::blocks(limits, force, evidence.header.speed_kmh));
@@ -340,7 +338,7 @@ fn agreement(evidence: &Evidence, force: &ForceEvidence) -> Option<Block> {
 
 fn span_table(force: &ForceEvidence) -> Table {
     let mut table = Table::new(
-        "Statistics of each span, 20 Hz low-pass",
+        "Statistics of each span, 20 Hz low-pass; rise of the wire as the contact passes its first support",
         &[
             ("span", Side::Right),
             ("from, m", Side::Right),
@@ -349,14 +347,17 @@ fn span_table(force: &ForceEvidence) -> Table {
             ("σ, N", Side::Right),
             ("max, N", Side::Right),
             ("min, N", Side::Right),
+            ("rise, mm", Side::Right),
         ],
     );
     for span in &force.spans {
         // Spans of a line are numbered from 1.
         let number = force.supports_m.iter().position(|x| *x == span.from_m);
-        let of = |value: fn(&rt_core::signal::statistics::ForceStatistics) -> f64| {
+        let of = |value: fn(&ForceStatistics) -> f64| {
             Cell::number(span.statistics.as_ref().map(value), 2)
         };
+        let mut rises = force.rise_at_supports.iter();
+        let rise = rises.find(|(x, _)| *x == span.from_m);
         table.rows.push(vec![
             Cell::number(number.map(|n| (n + 1) as f64), 0),
             decimal(span.from_m, 1).into(),
@@ -365,6 +366,7 @@ fn span_table(force: &ForceEvidence) -> Table {
             of(|s| s.standard_deviation),
             of(|s| s.max),
             of(|s| s.min),
+            Cell::number(rise.map(|(_, rise)| 1e3 * rise), 1),
         ]);
     }
     table
@@ -375,33 +377,22 @@ fn uplift(evidence: &Evidence, force: &ForceEvidence) -> Vec<Block> {
     if !is_judged(evidence) {
         return Vec::new();
     }
-    let mut blocks = vec![Block::Heading(2, "Uplift at supports".into())];
-    if force.axis != Axis::Place || force.rise_at_supports.is_empty() {
-        let words = "The uplift at supports is not known: the recording follows the wire at the contact only, and knows no places of \
-                     supports.";
-        blocks.push(Block::Notice(Tone::Missing, words.into()));
-        return blocks;
-    }
-    let most = force
-        .rise_at_supports
-        .iter()
-        .map(|r| r.1)
-        .fold(f64::NEG_INFINITY, f64::max);
-    blocks.push(Block::Paragraph(format!(
-        "The largest uplift of each support is not known: the bench follows the wire at the contact only. Known is the rise of the \
-         wire at the moment in which the contact passes: {} mm at most over {} supports.",
-        decimal(1e3 * most, 1),
-        force.rise_at_supports.len()
-    )));
-    let mut table = Table::new(
-        "Rise of the wire as the contact passes a support",
-        &[("place, m", Side::Right), ("rise, mm", Side::Right)],
-    );
-    for (x, rise) in &force.rise_at_supports {
-        table
-            .rows
-            .push(vec![decimal(*x, 1).into(), decimal(1e3 * rise, 1).into()]);
-    }
-    blocks.push(Block::Table(table));
-    blocks
+    let mut rises = force.rise_at_supports.iter().map(|r| r.1);
+    let known = match rises.clone().reduce(f64::max) {
+        Some(most) => format!(
+            "Known is the rise of the wire at the moment in which the contact passes: {} mm at most over {} supports.",
+            decimal(1e3 * most, 1),
+            rises.by_ref().count()
+        ),
+        None => "Where the supports are is not known either.".into(),
+    };
+    vec![
+        Block::Heading(2, "Uplift at supports".into()),
+        Block::Notice(
+            Tone::Missing,
+            format!(
+                "The largest uplift of each support is not known: the bench follows the wire at the contact only. {known}"
+            ),
+        ),
+    ]
 }

@@ -145,6 +145,11 @@ impl Layout {
             }
             Block::Heading(level, words) => self.heading(*level, words, after),
             Block::Paragraph(words) => {
+                // Words that lead to something stay with it.
+                if let Some(next) = after.first().filter(|_| words.ends_with(':')) {
+                    let lines = self.pages.lines(BODY, words, ROOM).len() as f32;
+                    self.need(lines * LEADING * BODY.size + 8.0 + self.least(next));
+                }
                 self.paragraph(words, BODY, ROOM, LEFT);
                 self.y += 5.0;
             }
@@ -166,7 +171,7 @@ impl Layout {
             }
             Block::Paragraph(_) => 2.0 * LEADING * BODY.size,
             Block::Notice(..) | Block::Code(_) => 4.0 * LEADING * BODY.size,
-            Block::Facts(_) => 3.0 * LEADING * BODY.size,
+            Block::Facts(facts) => facts.len().min(9) as f32 * 1.95 * BODY.size,
             Block::Table(_) => 6.0 * LEADING * BODY.size,
             Block::Figure(figure) => self.figure_height(figure),
         }
@@ -260,6 +265,15 @@ impl Layout {
             ..BODY
         };
         let (left, width) = (LEFT + NAMES * ROOM, (1.0 - NAMES) * ROOM);
+        // A short list stays on one page.
+        let lines = |f: &Fact| self.pages.lines(BODY, &f.value, width).len() as f32;
+        let whole: f32 = facts
+            .iter()
+            .map(|f| lines(f) * line_height + 2.0 * PADDING)
+            .sum();
+        if whole < 0.35 * (BOTTOM - TOP) {
+            self.need(whole);
+        }
         for fact in facts {
             let look = Type {
                 color: colors(fact.tone).0,

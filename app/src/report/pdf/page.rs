@@ -183,9 +183,14 @@ impl Pages {
 
     /// A line across the page.
     pub fn rule(&mut self, y: f32, width: f32, color: Color32) {
+        self.rule_to(LEFT + ROOM, y, width, color);
+    }
+
+    /// A line from the left to a place.
+    pub fn rule_to(&mut self, end: f32, y: f32, width: f32, color: Color32) {
         let content = self.open_stroke(width, color);
         content.move_to(LEFT, HEIGHT - y);
-        content.line_to(LEFT + ROOM, HEIGHT - y);
+        content.line_to(end, HEIGHT - y);
         content.stroke();
         content.restore_state();
     }

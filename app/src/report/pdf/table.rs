@@ -9,6 +9,8 @@ use crate::report::document::{Cell, Side, Table, Tone};
 const GAP: f32 = 9.0;
 /// Above and below the texts of a row.
 const PADDING: f32 = 2.4;
+/// What columns of numbers get at most if there is room.
+const SPREAD: f32 = 24.0;
 /// Sizes of letters that are tried, the largest first.
 const SIZES: [f32; 5] = [8.8, 8.2, 7.6, 7.0, 6.4];
 
@@ -32,13 +34,20 @@ fn heading_look(size: f32) -> Type {
 
 /// The widths of columns: as much as their longest texts want if that fits, else at least as much as their longest
 /// words. `None` if even the words do not fit.
-fn widths(wanted: &[f32], least: &[f32], room: f32) -> Option<Vec<f32>> {
+fn widths(wanted: &[f32], least: &[f32], sides: &[Side], room: f32) -> Option<Vec<f32>> {
     let sum = |all: &[f32]| all.iter().sum::<f32>();
     let (most, fewest) = (sum(wanted), sum(least));
     if most <= room {
-        // What is left over is shared out, so that the table is as wide as the text.
-        let share = (room - most) / wanted.len().max(1) as f32;
-        return Some(wanted.iter().map(|w| w + share).collect());
+        // What is left over goes to columns of words, so that the table is as wide as the text; numbers alone stay
+        // close together.
+        let words = sides.iter().filter(|s| **s == Side::Left).count();
+        let share = |side: &Side| match (words, side) {
+            (0, _) => ((room - most) / wanted.len().max(1) as f32).min(SPREAD),
+            (_, Side::Left) => (room - most) / words as f32,
+            (_, Side::Right) => 0.0,
+        };
+        let spread = wanted.iter().zip(sides).map(|(w, side)| w + share(side));
+        return Some(spread.collect());
     }
     if fewest > room {
         return None;
@@ -51,6 +60,7 @@ fn widths(wanted: &[f32], least: &[f32], room: f32) -> Option<Vec<f32>> {
 /// Size of letters and widths of columns.
 fn fit(pages: &Pages, table: &Table) -> (f32, Vec<f32>) {
     let count = table.columns.len();
+    let sides: Vec<Side> = table.columns.iter().map(|c| c.1).collect();
     let room = ROOM - GAP * count.saturating_sub(1) as f32;
     let longest_word = |look: Type, text: &str| {
         let words = text.split_whitespace();
@@ -76,7 +86,7 @@ fn fit(pages: &Pages, table: &Table) -> (f32, Vec<f32>) {
                 take(i, cell_look(size, cell.tone), &cell.text);
             }
         }
-        if let Some(found) = widths(&wanted, &least, room) {
+        if let Some(found) = widths(&wanted, &least, &sides, room) {
             return (size, found);
         }
     }
@@ -170,7 +180,8 @@ fn put(layout: &mut Layout, row: &Row, widths: &[f32], sides: &[Side], size: f32
         x += widths[i] + GAP;
     }
     layout.y += row.height(size);
-    layout.pages.rule(layout.y, rule, RULE);
+    let end = (x - GAP).min(LEFT + ROOM);
+    layout.pages.rule_to(end, layout.y, rule, RULE);
 }
 
 #[cfg(test)]
@@ -179,11 +190,15 @@ mod tests {
 
     #[test]
     fn columns_fill_the_room_and_keep_their_words_whole() {
-        let found = widths(&[50.0, 100.0], &[20.0, 30.0], 200.0).unwrap();
-        assert_eq!(found, [75.0, 125.0]);
-        let found = widths(&[300.0, 100.0], &[20.0, 30.0], 200.0).unwrap();
+        let sides = [Side::Left, Side::Right];
+        let found = widths(&[50.0, 80.0], &[20.0, 30.0], &sides, 200.0).unwrap();
+        assert_eq!(found, [120.0, 80.0]);
+        let numbers = [Side::Right; 2];
+        let found = widths(&[50.0, 80.0], &[20.0, 30.0], &numbers, 200.0).unwrap();
+        assert_eq!(found, [50.0 + SPREAD, 80.0 + SPREAD]);
+        let found = widths(&[300.0, 100.0], &[20.0, 30.0], &sides, 200.0).unwrap();
         assert!((found.iter().sum::<f32>() - 200.0).abs() < 1e-3);
         assert!(found[0] >= 20.0 && found[1] >= 30.0);
-        assert_eq!(widths(&[300.0, 100.0], &[150.0, 60.0], 200.0), None);
+        assert_eq!(widths(&[300.0, 100.0], &[150.0, 60.0], &sides, 200.0), None);
     }
 }
