@@ -30,6 +30,8 @@ pub struct Options {
     pub against_implicit: bool,
     /// When it is made, in nanoseconds since 1970.
     pub made_unix_nanos: u64,
+    /// What `pantobench iterate --json` said, if an iterative validation is part of the report.
+    pub validation: Option<Value>,
     /// Where it goes, for the command that makes it again.
     pub out: PathBuf,
     /// The recordings as they were named, for the same command.
@@ -42,6 +44,7 @@ impl Options {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
         Self {
             against_implicit: false,
+            validation: None,
             // Fits: 2⁶⁴ ns are 585 years.
             made_unix_nanos: since_1970.unwrap_or_default().as_nanos() as u64,
             out: out.to_owned(),

@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::report::{self, Options, ReportError};
 use serde_json::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Arguments of `pantobench report`.
 #[derive(clap::Args)]
@@ -23,6 +23,9 @@ pub struct Arguments {
     /// Compare runs along a line with the coupled solution of the same line, pantograph and stiffness.
     #[arg(long, value_enum, value_name = "WHAT")]
     against: Option<Against>,
+    /// What pantobench iterate --json said about one of the recordings, to be reported too.
+    #[arg(long, value_name = "FILE.json")]
+    validation: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -36,8 +39,10 @@ enum Against {
 
 /// Does what the arguments say.
 pub fn run(a: &Arguments) -> Result<(), Failure> {
+    let validation = a.validation.as_deref().map(read_validation).transpose()?;
     let options = Options {
         against_implicit: a.against.is_some(),
+        validation,
         ..Options::new(&a.recordings, &a.out)
     };
     let written = report::write(&options).map_err(failure)?;
@@ -50,6 +55,20 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
     }
     println!("written: {}", a.out.display());
     Ok(())
+}
+
+fn read_validation(path: &Path) -> Result<Value, Failure> {
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|e| Failure::Input(format!("cannot read '{shown}': {e}")))?;
+    let value: Value = serde_json::from_str(&text)
+        .map_err(|e| Failure::Input(format!("'{shown}' is not JSON: {e}")))?;
+    if !value["iterations"].is_array() {
+        return Err(Failure::Input(format!(
+            "'{shown}' has no 'iterations'; expected what pantobench iterate --json printed"
+        )));
+    }
+    Ok(value)
 }
 
 fn failure(e: ReportError) -> Failure {

@@ -51,6 +51,8 @@ pub enum Tone {
     Bad,
     /// What is not known.
     Missing,
+    /// Names that are typed to the letter: identifiers, hashes, paths.
+    Literal,
 }
 
 /// A name and what is known of it.
@@ -71,6 +73,14 @@ impl Fact {
             name: name.into(),
             value: value.into(),
             tone: Tone::Plain,
+        }
+    }
+
+    /// A fact that is typed to the letter.
+    pub fn literal(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self {
+            tone: Tone::Literal,
+            ..Self::new(name, value)
         }
     }
 
@@ -103,6 +113,11 @@ impl Cell {
             text: text.into(),
             tone,
         }
+    }
+
+    /// A name that is typed to the letter.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self::toned(text, Tone::Literal)
     }
 
     /// A number, or a dash where there is none.

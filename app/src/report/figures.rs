@@ -408,3 +408,36 @@ pub fn together(all: &[Evidence]) -> Option<Figure> {
         aspect: 0.4,
     })
 }
+
+/// The change of the force from round to round.
+pub fn convergence(changes: Vec<[f64; 2]>, tolerance_pct: Option<f64>) -> Option<Figure> {
+    let values: Vec<f64> = changes.iter().map(|c| c[1]).filter(|c| *c > 0.0).collect();
+    let last = changes.last()?[0];
+    let shown = values.iter().chain(tolerance_pct.iter());
+    let mut chart = chart(
+        "Change from round to round",
+        ChartAxis::exactly(0.5, last + 0.5),
+        "Round",
+        ChartAxis::decades(range(shown), 6),
+        "Change (% of F_m)",
+    );
+    let pen = Pen::solid(color(BLUE), 1.6);
+    chart.items.push(Item::Path(changes.clone(), pen));
+    chart.items.push(Item::Dots {
+        points: changes,
+        radius: 4.0,
+        color: color(BLUE),
+        is_hollow: false,
+    });
+    chart.items.extend(tolerance_pct.map(|y| Item::Level {
+        y,
+        pen: Pen::dashed(LIMIT, 1.4),
+        text: "converged below".into(),
+    }));
+    (!values.is_empty()).then(|| Figure {
+        caption: "Change of the 20 Hz force from round to round (in the first one from the run)."
+            .into(),
+        charts: vec![chart],
+        aspect: 0.3,
+    })
+}

@@ -41,6 +41,7 @@ thead th { border-bottom: 2px solid #aab4bc; font-weight: 600; vertical-align: b
 td.good, .facts td.good { color: #12652f; font-weight: 600; }
 td.warning { color: #7a5000; font-weight: 600; }
 td.bad { color: #a91b21; font-weight: 600; }
+td.literal { font-family: ui-monospace, 'DejaVu Sans Mono', monospace; font-size: .86em; overflow-wrap: anywhere; }
 td.missing { color: #69737c; font-style: italic; }
 figure { margin: 1.2em 0; }
 figure svg { display: block; width: 100%; height: auto; }
@@ -114,7 +115,7 @@ pub fn write(document: &Document) -> String {
                         "<tr><th scope=\"row\">{}</th><td class=\"{}\">{}</td></tr>",
                         text(&fact.name),
                         class(fact.tone),
-                        text(&fact.value)
+                        toned(&fact.value, fact.tone)
                     );
                 }
                 out.push_str("</tbody>\n</table>\n");
@@ -177,7 +178,7 @@ fn table(out: &mut String, table: &Table) {
                 "<td class=\"{} {}\">{}</td>",
                 side(i),
                 class(*tone),
-                text(words)
+                toned(words, *tone)
             );
         }
         out.push_str("</tr>\n");
@@ -212,6 +213,15 @@ fn class(tone: Tone) -> &'static str {
         Tone::Warning => "warning",
         Tone::Bad => "bad",
         Tone::Missing => "missing",
+        Tone::Literal => "literal",
+    }
+}
+
+/// Text of a field: names that are typed have no symbols.
+fn toned(words: &str, tone: Tone) -> String {
+    match tone {
+        Tone::Literal => escaped(words),
+        _ => text(words),
     }
 }
 

@@ -15,7 +15,9 @@ pub fn of(all: &[Evidence], limits: &ForceLimits) -> Value {
 
 fn recording(evidence: &Evidence, limits: &ForceLimits, repeated: &budget::Repeated) -> Value {
     let header = &evidence.header;
-    let speed = header.speed_kmh;
+    let speed = header
+        .speed_kmh
+        .filter(|_| super::sections::is_judged(evidence));
     let force = match &evidence.force {
         Err(why) => json!({ "problem": why }),
         Ok(force) => {
@@ -51,7 +53,7 @@ fn recording(evidence: &Evidence, limits: &ForceLimits, repeated: &budget::Repea
         "name": evidence.name,
         "id": evidence.id,
         "bench": header.bench,
-        "speed_kmh": speed,
+        "speed_kmh": header.speed_kmh,
         "finished": evidence.end.is_some(),
         "recovered": evidence.info.recovered,
         "damage": evidence.damage,

@@ -3,6 +3,7 @@
 mod bench;
 mod identity;
 mod proof;
+mod validation;
 
 use super::budget::{self, Repeated};
 use super::document::{Block, Cell, Document, Fact, Side, Table, Tone, decimal};
@@ -27,6 +28,7 @@ pub fn document(all: &[Evidence], limits: &ForceLimits, options: &Options) -> Do
     if all.len() > 1 {
         blocks.extend(summary(all, limits));
     }
+    blocks.extend(validation::blocks(all, options.validation.as_ref()));
     for (i, evidence) in all.iter().enumerate() {
         let repeated = budget::repeated(all, i);
         if all.len() > 1 {
@@ -108,9 +110,9 @@ fn summary(all: &[Evidence], limits: &ForceLimits) -> Vec<Block> {
     blocks
 }
 
-/// Whether limits of a standard apply: only to a pantograph under a line.
-fn is_judged(evidence: &Evidence) -> bool {
-    evidence.header.speed_kmh.is_some()
+/// Whether limits of a standard apply: only to a pantograph that runs under a line, not to a profile that is played.
+pub(super) fn is_judged(evidence: &Evidence) -> bool {
+    evidence.header.speed_kmh.is_some() && validation::round(evidence).is_none()
 }
 
 /// How the run ended, in a word.
@@ -179,7 +181,7 @@ fn statistics(
     blocks.push(Block::Facts(what_is_evaluated(evidence, force)));
     blocks.push(Block::Table(force_table(force)));
     blocks.extend(agreement(evidence, force));
-    let speed = evidence.header.speed_kmh;
+    let speed = evidence.header.speed_kmh.filter(|_| is_judged(evidence));
     let figure = figures::force(force, speed.map(|speed| (limits, speed)));
     blocks.push(Block::Figure(figure));
     if is_judged(evidence) {
@@ -318,6 +320,15 @@ fn force_table(force: &ForceEvidence) -> Table {
 fn agreement(evidence: &Evidence, force: &ForceEvidence) -> Option<Block> {
     // Places are recorded as floats: a sample at the border of the stretch may count or not.
     const ALIKE_N: f64 = 0.05;
+    if let Some(round) = validation::round(evidence) {
+        return Some(Block::Notice(
+            Tone::Plain,
+            format!(
+                "Round {round} of an iterative validation: a profile played without feedback. The figures here are of all of its \
+                 time; those of the evaluated spans stand with the validation."
+            ),
+        ));
+    }
     let mean = evidence.stated("mean_n")?;
     let std = evidence.stated("std_n")?;
     let found = &force.report.filtered;

@@ -58,7 +58,7 @@ pub struct Layout {
 /// The colour of a tone, and of the field behind it.
 pub fn colors(tone: Tone) -> (Color32, Color32) {
     match tone {
-        Tone::Plain => (INK, Color32::from_rgb(244, 246, 247)),
+        Tone::Plain | Tone::Literal => (INK, Color32::from_rgb(244, 246, 247)),
         Tone::Good => (
             Color32::from_rgb(18, 101, 47),
             Color32::from_rgb(238, 247, 241),
@@ -75,6 +75,22 @@ pub fn colors(tone: Tone) -> (Color32, Color32) {
             Color32::from_rgb(105, 115, 124),
             Color32::from_rgb(244, 246, 247),
         ),
+    }
+}
+
+/// How a text of a tone looks.
+pub fn toned(size: f32, tone: Tone) -> Type {
+    let is_literal = tone == Tone::Literal;
+    Type {
+        // Letters of the font for code are wider.
+        size: if is_literal { 0.88 * size } else { size },
+        family: if is_literal {
+            Family::Code
+        } else {
+            Family::Text
+        },
+        color: colors(tone).0,
+        is_strong: matches!(tone, Tone::Good | Tone::Warning | Tone::Bad),
     }
 }
 
@@ -170,9 +186,10 @@ impl Layout {
                 above + look.size * LEADING + below
             }
             Block::Paragraph(_) => 2.0 * LEADING * BODY.size,
-            Block::Notice(..) | Block::Code(_) => 4.0 * LEADING * BODY.size,
-            Block::Facts(facts) => facts.len().min(9) as f32 * 1.95 * BODY.size,
-            Block::Table(_) => 6.0 * LEADING * BODY.size,
+            Block::Notice(_, words) => self.box_need(words, BODY),
+            Block::Code(words) => self.box_need(words, CODE),
+            Block::Facts(facts) => self.facts_need(facts),
+            Block::Table(found) => table::need(self, found),
             Block::Figure(figure) => self.figure_height(figure),
         }
     }
@@ -227,7 +244,7 @@ impl Layout {
 
     /// Words on a field of their own; one that is longer than a page goes on on the next.
     fn boxed(&mut self, words: &str, look: Type, paper: Color32, bar: Option<Color32>) {
-        const PADDING: f32 = 7.0;
+        const PADDING: f32 = BOX_PADDING;
         let line_height = LEADING * look.size;
         let left = LEFT + PADDING + 4.0;
         let lines = self.pages.lines(look, words, ROOM - 2.0 * PADDING - 8.0);
@@ -256,30 +273,42 @@ impl Layout {
         self.y += 6.0;
     }
 
+    /// What facts need on a page: a short list all of it, a long one its beginning.
+    fn facts_need(&self, facts: &[Fact]) -> f32 {
+        let line_height = LEADING * BODY.size;
+        let height = |fact: &Fact| {
+            let look = toned(BODY.size, fact.tone);
+            let lines = self.pages.lines(look, &fact.value, (1.0 - NAMES) * ROOM);
+            lines.len() as f32 * line_height + 2.0 * FACT_PADDING
+        };
+        let whole: f32 = facts.iter().map(height).sum();
+        if whole < 0.35 * (BOTTOM - TOP) {
+            whole
+        } else {
+            4.0 * (line_height + 2.0 * FACT_PADDING)
+        }
+    }
+
+    /// What words on a field of their own need.
+    fn box_need(&self, words: &str, look: Type) -> f32 {
+        let lines = self
+            .pages
+            .lines(look, words, ROOM - 2.0 * BOX_PADDING - 8.0);
+        let whole = lines.len() as f32 * LEADING * look.size + 2.0 * BOX_PADDING + 3.0;
+        whole.min(0.35 * (BOTTOM - TOP))
+    }
+
     fn facts(&mut self, facts: &[Fact]) {
-        const NAMES: f32 = 0.31;
-        const PADDING: f32 = 2.6;
         let line_height = LEADING * BODY.size;
         let names = Type {
             color: QUIET,
             ..BODY
         };
         let (left, width) = (LEFT + NAMES * ROOM, (1.0 - NAMES) * ROOM);
-        // A short list stays on one page.
-        let lines = |f: &Fact| self.pages.lines(BODY, &f.value, width).len() as f32;
-        let whole: f32 = facts
-            .iter()
-            .map(|f| lines(f) * line_height + 2.0 * PADDING)
-            .sum();
-        if whole < 0.35 * (BOTTOM - TOP) {
-            self.need(whole);
-        }
+        const PADDING: f32 = FACT_PADDING;
+        self.need(self.facts_need(facts));
         for fact in facts {
-            let look = Type {
-                color: colors(fact.tone).0,
-                is_strong: matches!(fact.tone, Tone::Good | Tone::Warning | Tone::Bad),
-                ..BODY
-            };
+            let look = toned(BODY.size, fact.tone);
             let values = self.pages.lines(look, &fact.value, width);
             let titles = self.pages.lines(names, &fact.name, NAMES * ROOM - 10.0);
             let rows = values.len().max(titles.len());
@@ -336,6 +365,12 @@ impl Layout {
         self.y += 8.0;
     }
 }
+
+/// The share of the width that names of facts have, and the room above and below a fact.
+const NAMES: f32 = 0.31;
+const FACT_PADDING: f32 = 2.6;
+/// Around words on a field of their own.
+const BOX_PADDING: f32 = 7.0;
 
 const CAPTION: Type = Type {
     size: 8.6,

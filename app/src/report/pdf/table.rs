@@ -1,9 +1,9 @@
 //! Tables on pages: columns as wide as their texts need, lines broken where they have to be, the heading again on every
 //! page.
 
-use super::layout::{BODY, INK, LEADING, Layout, RULE, colors};
+use super::layout::{BODY, INK, LEADING, Layout, RULE, toned};
 use super::page::{BOTTOM, LEFT, Pages, ROOM, TOP, Type};
-use crate::report::document::{Cell, Side, Table, Tone};
+use crate::report::document::{Cell, Side, Table};
 
 /// Between the texts of two columns.
 const GAP: f32 = 9.0;
@@ -11,17 +11,10 @@ const GAP: f32 = 9.0;
 const PADDING: f32 = 2.4;
 /// What columns of numbers get at most if there is room.
 const SPREAD: f32 = 24.0;
+/// Size of the letters of a caption.
+const CAPTION: f32 = 9.2;
 /// Sizes of letters that are tried, the largest first.
 const SIZES: [f32; 5] = [8.8, 8.2, 7.6, 7.0, 6.4];
-
-fn cell_look(size: f32, tone: Tone) -> Type {
-    Type {
-        size,
-        color: colors(tone).0,
-        is_strong: matches!(tone, Tone::Good | Tone::Warning | Tone::Bad),
-        ..BODY
-    }
-}
 
 fn heading_look(size: f32) -> Type {
     Type {
@@ -38,13 +31,15 @@ fn widths(wanted: &[f32], least: &[f32], sides: &[Side], room: f32) -> Option<Ve
     let sum = |all: &[f32]| all.iter().sum::<f32>();
     let (most, fewest) = (sum(wanted), sum(least));
     if most <= room {
-        // What is left over goes to columns of words, so that the table is as wide as the text; numbers alone stay
-        // close together.
+        // What is left over goes to columns of words, so that the table is as wide as the text; numbers stay close
+        // together.
         let words = sides.iter().filter(|s| **s == Side::Left).count();
-        let share = |side: &Side| match (words, side) {
-            (0, _) => ((room - most) / wanted.len().max(1) as f32).min(SPREAD),
-            (_, Side::Left) => (room - most) / words as f32,
-            (_, Side::Right) => 0.0,
+        let numbers = sides.len() - words;
+        let over = room - most;
+        let spread = (over / sides.len().max(1) as f32).min(SPREAD);
+        let share = |side: &Side| match side {
+            Side::Left => (over - numbers as f32 * spread) / words as f32,
+            Side::Right => spread,
         };
         let spread = wanted.iter().zip(sides).map(|(w, side)| w + share(side));
         return Some(spread.collect());
@@ -77,13 +72,11 @@ fn fit(pages: &Pages, table: &Table) -> (f32, Vec<f32>) {
             }
         };
         for (i, (text, _)) in table.columns.iter().enumerate() {
-            // A heading may be broken: it asks for its longest word only.
-            let words: Vec<&str> = text.split_whitespace().collect();
-            take(i, heading_look(size), &words.join("\n"));
+            take(i, heading_look(size), text);
         }
         for row in &table.rows {
             for (i, cell) in row.iter().enumerate() {
-                take(i, cell_look(size, cell.tone), &cell.text);
+                take(i, toned(size, cell.tone), &cell.text);
             }
         }
         if let Some(found) = widths(&wanted, &least, &sides, room) {
@@ -117,51 +110,71 @@ impl Row {
     }
 }
 
-/// Draws a table.
-pub fn draw(layout: &mut Layout, table: &Table) {
-    let (size, widths) = fit(&layout.pages, table);
-    let sides: Vec<Side> = table.columns.iter().map(|c| c.1).collect();
+/// A table in lines.
+struct Set {
+    size: f32,
+    widths: Vec<f32>,
+    heading: Row,
+    rows: Vec<Row>,
+}
+
+fn set(pages: &Pages, table: &Table) -> Set {
+    let (size, widths) = fit(pages, table);
     let titles = table.columns.iter();
     let heading = Row::of(
-        &layout.pages,
+        pages,
         &widths,
         titles.map(|(text, _)| (heading_look(size), text.as_str())),
     );
-    let rows: Vec<Row> = table
-        .rows
-        .iter()
-        .map(|row| {
-            let cells = row.iter();
-            let look = |cell: &Cell| cell_look(size, cell.tone);
-            Row::of(
-                &layout.pages,
-                &widths,
-                cells.map(|c| (look(c), c.text.as_str())),
-            )
-        })
-        .collect();
-    let caption = heading_look(9.2);
-    let first = rows.iter().take(2).map(|r| r.height(size)).sum::<f32>();
-    let all = rows.iter().map(|r| r.height(size)).sum::<f32>();
-    let head = heading.height(size) + 2.0 * LEADING * caption.size;
-    // A short table stays on one page.
-    let together = if head + all < 0.4 * (BOTTOM - TOP) {
-        all
-    } else {
-        first
+    let row = |row: &Vec<Cell>| {
+        let cells = row.iter();
+        let cells = cells.map(|c| (toned(size, c.tone), c.text.as_str()));
+        Row::of(pages, &widths, cells)
     };
-    layout.need(head + together);
+    Set {
+        size,
+        heading,
+        rows: table.rows.iter().map(row).collect(),
+        widths,
+    }
+}
+
+impl Set {
+    /// A short table stays on one page, a long one begins with two rows.
+    fn need(&self) -> f32 {
+        let height = |rows: &[Row]| rows.iter().map(|r| r.height(self.size)).sum::<f32>();
+        let head = self.heading.height(self.size) + 2.0 * LEADING * CAPTION;
+        let all = height(&self.rows);
+        if head + all < 0.4 * (BOTTOM - TOP) {
+            head + all
+        } else {
+            head + height(&self.rows[..self.rows.len().min(2)])
+        }
+    }
+}
+
+/// What a table needs on a page to begin there.
+pub fn need(layout: &Layout, table: &Table) -> f32 {
+    set(&layout.pages, table).need()
+}
+
+/// Draws a table.
+pub fn draw(layout: &mut Layout, table: &Table) {
+    let found = set(&layout.pages, table);
+    let sides: Vec<Side> = table.columns.iter().map(|c| c.1).collect();
+    layout.need(found.need());
     if !table.caption.is_empty() {
         layout.y += 4.0;
-        layout.paragraph(&table.caption, caption, ROOM, LEFT);
+        layout.paragraph(&table.caption, heading_look(CAPTION), ROOM, LEFT);
     }
-    put(layout, &heading, &widths, &sides, size, 1.2);
-    for row in &rows {
+    let (size, widths) = (found.size, &found.widths);
+    put(layout, &found.heading, widths, &sides, size, 1.2);
+    for row in &found.rows {
         if layout.y + row.height(size) > BOTTOM {
             layout.next_page();
-            put(layout, &heading, &widths, &sides, size, 1.2);
+            put(layout, &found.heading, widths, &sides, size, 1.2);
         }
-        put(layout, row, &widths, &sides, size, 0.5);
+        put(layout, row, widths, &sides, size, 0.5);
     }
     layout.y += 9.0;
 }
@@ -192,7 +205,7 @@ mod tests {
     fn columns_fill_the_room_and_keep_their_words_whole() {
         let sides = [Side::Left, Side::Right];
         let found = widths(&[50.0, 80.0], &[20.0, 30.0], &sides, 200.0).unwrap();
-        assert_eq!(found, [120.0, 80.0]);
+        assert_eq!(found, [50.0 + 70.0 - SPREAD, 80.0 + SPREAD]);
         let numbers = [Side::Right; 2];
         let found = widths(&[50.0, 80.0], &[20.0, 30.0], &numbers, 200.0).unwrap();
         assert_eq!(found, [50.0 + SPREAD, 80.0 + SPREAD]);

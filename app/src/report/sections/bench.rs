@@ -237,7 +237,7 @@ fn parameters(evidence: &Evidence) -> Table {
     for (id, value) in &evidence.header.parameters {
         let spec = bench.and_then(|b| b.params.iter().find(|p| p.id == id));
         table.rows.push(vec![
-            id.clone().into(),
+            Cell::literal(id.clone()),
             spec.map_or("", |p| p.label).into(),
             value.to_string().replace('-', "−").into(),
             spec.map_or("", |p| p.unit).into(),

@@ -61,8 +61,8 @@ pub fn blocks(evidence: &Evidence) -> Vec<Block> {
     };
     let speed = header.speed_kmh.map(|v| format!("{v} km/h"));
     let identity = vec![
-        Fact::new("Recording", evidence.name.clone()),
-        Fact::new("Identifier (hash of the file)", evidence.id.clone()),
+        Fact::literal("Recording", evidence.name.clone()),
+        Fact::literal("Identifier (hash of the file)", evidence.id.clone()),
         Fact::or_missing("Title", stated(&header.title)),
         Fact::new("Loop started", date),
         Fact::new(

@@ -172,10 +172,10 @@ fn files(evidence: &Evidence) -> Vec<Block> {
         let path = header.further.get(&format!("path_of_{part}"));
         table.rows.push(vec![
             part.clone().into(),
-            hash.clone().into(),
+            Cell::literal(hash.clone()),
             path.map_or_else(
                 || Cell::toned("not stated", Tone::Missing),
-                |p| p.clone().into(),
+                |p| Cell::literal(p.clone()),
             ),
         ]);
     }
