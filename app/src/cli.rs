@@ -7,6 +7,7 @@ mod latency;
 mod line;
 mod lqg;
 mod progress;
+mod report;
 mod run;
 pub(crate) mod session;
 mod simulate;
@@ -86,6 +87,8 @@ enum CommandLine {
     Line(line::Arguments),
     /// Gains, stability and margins of the LQG loop.
     Lqg(lqg::Arguments),
+    /// Write a report of recordings, as HTML or PDF.
+    Report(report::Arguments),
     /// List, check, recover, export and compare recordings.
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
@@ -110,6 +113,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
+        Some(CommandLine::Report(a)) => report::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),

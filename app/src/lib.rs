@@ -31,6 +31,7 @@ mod recorded;
 pub mod recording;
 mod recording_list;
 pub mod replay;
+pub mod report;
 mod rig_reading;
 pub mod runtime;
 pub mod session;
