@@ -3,6 +3,7 @@
 mod benches;
 mod calibrate;
 mod iterate;
+mod emulate;
 mod latency;
 mod line;
 mod lqg;
@@ -77,6 +78,8 @@ enum CommandLine {
     Benches(benches::Arguments),
     /// Calibrations of load cells: list, show, take, check.
     Calibrate(calibrate::Arguments),
+    /// Be the devices of a hardware rig, for another process.
+    Emulate(emulate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
     /// Validate a hardware-in-the-loop run by iteration: play the wire that its force makes, measure again.
@@ -108,6 +111,7 @@ pub fn main() -> ExitCode {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
+        Some(CommandLine::Emulate(a)) => emulate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Iterate(a)) => iterate::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
