@@ -7,10 +7,11 @@ mod line;
 mod lqg;
 mod progress;
 mod run;
+mod script;
 pub(crate) mod session;
 mod simulate;
 mod steady;
-mod text;
+pub(crate) mod text;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -82,6 +83,8 @@ enum CommandLine {
     Line(line::Arguments),
     /// Gains, stability and margins of the LQG loop.
     Lqg(lqg::Arguments),
+    /// Run a script: a whole test with its checks, tables and plots.
+    Script(script::Arguments),
     /// List, check, recover, export and compare recordings.
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
+        Some(CommandLine::Script(a)) => script::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),

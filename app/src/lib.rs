@@ -32,6 +32,7 @@ mod recording_list;
 pub mod replay;
 mod rig_reading;
 pub mod runtime;
+pub mod script;
 pub mod session;
 mod settings;
 mod signals;
