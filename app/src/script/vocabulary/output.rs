@@ -274,6 +274,13 @@ fn add_surroundings(words: &mut Vocabulary<'_>, host: &Shared) {
             }
         },
     );
+    // 250 km/h rather than 250.0 km/h.
+    words
+        .engine
+        .register_fn("to_string", |value: f64| value.to_string());
+    words
+        .engine
+        .register_fn("print", |value: f64| value.to_string());
     let shared = host.clone();
     add!(words, "is_exact", move || shared.borrow().is_exact);
     add!(words, "today", || Date::today().to_string());
