@@ -254,3 +254,101 @@ pub fn default_output(script: &Path) -> PathBuf {
     let above = directory.parent().map(Path::to_owned).unwrap_or_default();
     above.join("scripts").join(crate::recording::stem(script))
 }
+
+/// The names of all functions that scripts have.
+#[cfg(test)]
+fn names() -> std::collections::BTreeSet<&'static str> {
+    let sink: Sink = Rc::new(RefCell::new(|_| ()));
+    let watch = Watch::new(StopSwitch::default(), 1.0, sink);
+    let sandbox = Sandbox {
+        sessions: PathBuf::new(),
+        output: PathBuf::new(),
+    };
+    let host = Rc::new(RefCell::new(Host::new(sandbox, true, watch, BTreeMap::new())));
+    let mut engine = engine(Limits::default());
+    vocabulary::Vocabulary::register(&mut engine, &host)
+        .into_iter()
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REFERENCE: &str = include_str!("../../docs/scripts.md");
+
+    /// Rows of the reference: the forms of a function, and its example.
+    fn rows() -> Vec<(Vec<String>, String)> {
+        let table = REFERENCE.split("## Vocabulary").nth(1).unwrap();
+        let rows = table.lines().filter(|line| line.starts_with("| `"));
+        rows.map(|line| {
+            let line = line.replace("\\|", "\u{1}");
+            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+            let forms = cells[1].split('`').filter(|t| t.contains('('));
+            let name = |form: &str| {
+                let called = form.split('(').next().unwrap_or_default();
+                called.rsplit('.').next().unwrap_or_default().to_owned()
+            };
+            let example = cells[3].trim_matches('`').replace('\u{1}', "|");
+            (forms.map(name).collect(), example)
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_reference_has_every_function_and_no_other() {
+        let explained: std::collections::BTreeSet<String> =
+            rows().into_iter().flat_map(|(names, _)| names).collect();
+        let registered: std::collections::BTreeSet<String> =
+            names().into_iter().map(str::to_owned).collect();
+        assert_eq!(explained, registered);
+    }
+
+    #[test]
+    fn examples_of_the_reference_are_well_formed_and_show_their_function() {
+        let mut engine = engine(Limits::default());
+        engine.set_strict_variables(false);
+        for (names, example) in rows() {
+            let compiled = engine.compile(&example);
+            assert!(compiled.is_ok(), "{example}: {compiled:?}");
+            assert!(
+                names.iter().any(|name| example.contains(&format!("{name}("))),
+                "{names:?}: {example}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_shipped_script_is_in_the_reference() {
+        let sessions = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sessions");
+        for entry in std::fs::read_dir(sessions).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            if name.ends_with(".rhai") {
+                assert!(REFERENCE.contains(&format!("`sessions/{name}`")), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_a_script_says_is_heard_in_its_order() {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let sink = Rc::clone(&heard);
+        let setup = Setup::new(Path::new("a.rhai"), Path::new("out"));
+        let source = "print(1.0); progress(1, 4, \"x\"); let t = table(\"t\", [\"a\"]); t.row([2]); t.show(); \
+                      check(\"c\", 3, 0, 2); print(`${2.5}`);";
+        let outcome = run(source, setup, move |output| {
+            sink.borrow_mut().push(match output {
+                Output::Text(text) => text,
+                Output::Table(table) => table.to_csv(),
+                Output::Check(check) => check.words(),
+                Output::Progress(part, text) => format!("{part} {text}"),
+                other => format!("{other:?}"),
+            });
+        });
+        let heard = heard.borrow();
+        let expected = ["1", "0.25 x", "a\n2\n", "NOT HELD: c = 3.00000 (0 to 2)", "2.5"];
+        assert_eq!(heard.as_slice(), expected);
+        assert!(outcome.error.is_none() && !outcome.is_ok());
+        assert_eq!(outcome.to_json("a.rhai")["tables"][0]["rows"][0][0], 2.0);
+    }
+}
