@@ -2,19 +2,21 @@
 
 mod benches;
 mod calibrate;
-mod iterate;
 mod emulate;
+mod iterate;
 mod latency;
 mod line;
 mod lqg;
 mod progress;
 mod report;
 mod run;
+mod script;
 pub(crate) mod session;
 mod simulate;
 mod steady;
 mod study;
 mod text;
+pub(crate) mod text;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -92,6 +94,8 @@ enum CommandLine {
     Lqg(lqg::Arguments),
     /// Write a report of recordings, as HTML or PDF.
     Report(report::Arguments),
+    /// Run a script: a whole test with its checks, tables and plots.
+    Script(script::Arguments),
     /// List, check, recover, export and compare recordings.
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
@@ -118,6 +122,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
         Some(CommandLine::Report(a)) => report::run(&a),
+        Some(CommandLine::Script(a)) => script::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),

@@ -34,6 +34,7 @@ pub mod replay;
 pub mod report;
 mod rig_reading;
 pub mod runtime;
+pub mod script;
 pub mod session;
 mod settings;
 mod signals;

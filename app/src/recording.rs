@@ -403,7 +403,15 @@ impl Recording {
 
     /// Takes an event.
     pub fn event(&mut self, event: &Event) {
-        let record = event_record::of(event, &self.layout, self.params);
+        self.named_event(event, None);
+    }
+
+    /// Takes an event with words of its own, as a marker has.
+    pub fn named_event(&mut self, event: &Event, text: Option<&str>) {
+        let mut record = event_record::of(event, &self.layout, self.params);
+        if let Some(text) = text {
+            record.text = text.to_owned();
+        }
         self.engine.event(record);
     }
 

@@ -20,7 +20,6 @@ use crate::rig_file::RigSetup;
 use fault::Injector;
 pub(crate) use fault::MotorFault;
 pub(crate) use load_cell::LoadCells;
-pub(crate) use sensor::Sensor;
 use load_cell::RAW;
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::Drive;
@@ -28,6 +27,7 @@ use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::rig::device::{Device, DeviceState};
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
+pub(crate) use sensor::Sensor;
 use std::sync::Arc;
 
 /// Channel of the measured contact force.

@@ -31,7 +31,10 @@ const LQG: &str = r#"PantographLqg(line: "../assets/lines/stitched-sw.ron", wire
 /// Mean and standard deviation while the train is on its way.
 fn statistics(run: &ExactRun, channel: &str) -> (f64, f64) {
     let (place, values) = (run.column("line_position"), run.column(channel));
-    let on_the_way = place.iter().zip(&values).filter(|(x, _)| (300.0..550.0).contains(*x));
+    let on_the_way = place
+        .iter()
+        .zip(&values)
+        .filter(|(x, _)| (300.0..550.0).contains(*x));
     let values: Vec<f64> = on_the_way.map(|(_, v)| *v).collect();
     assert!(values.len() > 1000, "{}", values.len());
     let mean = values.iter().sum::<f64>() / values.len() as f64;
@@ -64,15 +67,33 @@ fn statistics_over_udp_and_a_serial_line_are_those_of_the_simulated_rig() {
     });
     link.run.start();
     to_the_end(&mut link.run);
-    for (channel, mean_tolerance, std_tolerance) in [("force", 0.002, 0.01), ("motor_position", 0.002, 0.01)] {
+    for (channel, mean_tolerance, std_tolerance) in
+        [("force", 0.002, 0.01), ("motor_position", 0.002, 0.01)]
+    {
         let (a, b) = (statistics(&direct, channel), statistics(&link.run, channel));
         println!("{channel}: direct {a:?}, linked {b:?}");
-        assert!((b.0 / a.0 - 1.0).abs() < mean_tolerance, "{channel}: mean {} and {}", a.0, b.0);
-        assert!((b.1 / a.1 - 1.0).abs() < std_tolerance, "{channel}: deviation {} and {}", a.1, b.1);
+        assert!(
+            (b.0 / a.0 - 1.0).abs() < mean_tolerance,
+            "{channel}: mean {} and {}",
+            a.0,
+            b.0
+        );
+        assert!(
+            (b.1 / a.1 - 1.0).abs() < std_tolerance,
+            "{channel}: deviation {} and {}",
+            a.1,
+            b.1
+        );
     }
-    let strips = [statistics(&link.run, "force_strip_front").0, statistics(&link.run, "force_strip_rear").0];
+    let strips = [
+        statistics(&link.run, "force_strip_front").0,
+        statistics(&link.run, "force_strip_rear").0,
+    ];
     let total = statistics(&link.run, "force").0;
-    assert!((strips[0] + strips[1] - total).abs() < 1e-9 * total, "{strips:?} {total}");
+    assert!(
+        (strips[0] + strips[1] - total).abs() < 1e-9 * total,
+        "{strips:?} {total}"
+    );
 }
 
 /// A directory that is removed at the end.
@@ -112,7 +133,10 @@ fn own_rig(scratch: &Scratch) -> (PathBuf, HardwareConfig) {
         .replace("/tmp/pantobench-amplifier", &scratch.path("amplifier"))
         .replace(
             "local_address: \"127.0.0.1\",",
-            &format!("local_address: \"127.0.0.1\", local_port: 0, drive_port: {},", free_port()),
+            &format!(
+                "local_address: \"127.0.0.1\", local_port: 0, drive_port: {},",
+                free_port()
+            ),
         )
         .replace("max_age_s: 0.01", "max_age_s: 0.2")
         .replace("timeout_s: 0.02", "timeout_s: 0.5");
@@ -144,14 +168,23 @@ fn real_time_run(seconds: f64) -> Result<(), String> {
     while !run.thread.is_finished() {
         while let Ok(event) = run.user.events.pop() {
             let answer = match event.kind {
-                EventKind::State { to: State::Ready, .. } if !has_run => Command::Request(Request::Arm),
-                EventKind::State { to: State::Armed, .. } => Command::Request(Request::Run),
-                EventKind::State { to: State::Idle | State::Tripped, .. } if has_run => Command::Quit,
+                EventKind::State {
+                    to: State::Ready, ..
+                } if !has_run => Command::Request(Request::Arm),
+                EventKind::State {
+                    to: State::Armed, ..
+                } => Command::Request(Request::Run),
+                EventKind::State {
+                    to: State::Idle | State::Tripped,
+                    ..
+                } if has_run => Command::Quit,
                 EventKind::Tripped { fault, .. } => {
                     trip = Some(fault.describe(&run.layout).what);
                     continue;
                 }
-                EventKind::State { to: State::Running, .. } => {
+                EventKind::State {
+                    to: State::Running, ..
+                } => {
                     has_run = true;
                     continue;
                 }
@@ -186,7 +219,11 @@ fn the_lqg_bench_runs_in_real_time_over_udp_and_a_serial_line() {
     assert!(attempts.iter().any(Result::is_ok), "{attempts:?}");
 }
 
-fn exchange_until(bus: &mut SerialBus, inputs: &mut [Slot], wanted: impl Fn(&Result<(), RigFault>) -> bool) {
+fn exchange_until(
+    bus: &mut SerialBus,
+    inputs: &mut [Slot],
+    wanted: impl Fn(&Result<(), RigFault>) -> bool,
+) {
     let begin = Instant::now();
     loop {
         let done = bus.exchange(&DriveCommand::OFF, RealClock.now(), inputs);
@@ -223,7 +260,9 @@ fn a_port_that_is_unplugged_comes_back() {
     ];
     let mut inputs = [Slot::default(); 4];
     for bus in &mut buses {
-        exchange_until(bus, &mut inputs, |d| matches!(d, Err(RigFault::Unplugged { .. })));
+        exchange_until(bus, &mut inputs, |d| {
+            matches!(d, Err(RigFault::Unplugged { .. }))
+        });
     }
     let emulator = Emulator::start(&config, &rig_pantograph(&rig_path()).unwrap(), &[]).unwrap();
     for (bus, name) in buses.iter_mut().zip(["drive", "amplifier"]) {
@@ -231,14 +270,30 @@ fn a_port_that_is_unplugged_comes_back() {
             let mut inputs = [Slot::default(); 4];
             exchange_until(bus, &mut inputs, Result::is_ok);
             assert!(inputs[0].last().is_some());
-            emulator.faults(name).unwrap().set(LinkFault::Unplugged, true);
-            exchange_until(bus, &mut inputs, |d| matches!(d, Err(RigFault::Unplugged { .. })));
-            emulator.faults(name).unwrap().set(LinkFault::Unplugged, false);
+            emulator
+                .faults(name)
+                .unwrap()
+                .set(LinkFault::Unplugged, true);
+            exchange_until(bus, &mut inputs, |d| {
+                matches!(d, Err(RigFault::Unplugged { .. }))
+            });
+            emulator
+                .faults(name)
+                .unwrap()
+                .set(LinkFault::Unplugged, false);
         }
         exchange_until(bus, &mut inputs, Result::is_ok);
-        assert!(bus.counters().opened.load(std::sync::atomic::Ordering::Relaxed) >= 4);
+        assert!(
+            bus.counters()
+                .opened
+                .load(std::sync::atomic::Ordering::Relaxed)
+                >= 4
+        );
     }
     assert!(!emulator.has_ended());
     drop(emulator);
-    assert!(!std::path::Path::new(&drive.port).exists(), "the link is removed");
+    assert!(
+        !std::path::Path::new(&drive.port).exists(),
+        "the link is removed"
+    );
 }
