@@ -15,7 +15,6 @@ pub(crate) mod session;
 mod simulate;
 mod steady;
 mod study;
-mod text;
 pub(crate) mod text;
 mod validate;
 
