@@ -7,6 +7,8 @@ pub mod bus;
 pub mod catch_up;
 pub mod config;
 pub mod signals;
+#[cfg(test)]
+mod tests;
 
 pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 
@@ -31,7 +33,10 @@ use std::sync::Arc;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HardwareError {
     /// Hardware has its own time.
-    #[error("the rig '{0}' is hardware, which runs in real time only: leave --fast out")]
+    #[error(
+        "the rig '{0}' is hardware and has a time of its own: leave --fast out, or give a simulated rig for what is to \
+         run as fast as it can"
+    )]
     RealTimeOnly(String),
     /// A bus cannot be set up.
     #[error("bus '{bus}' cannot be set up: {problem}")]

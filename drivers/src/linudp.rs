@@ -186,17 +186,20 @@ impl<T: Transport> LinUdp<T> {
                 break;
             };
             if !received.is_from_drive {
+                count(&self.device.rejected, 1);
                 count(&self.counters.foreign, 1);
                 continue;
             }
             let datagram = self.buffer.get(..received.len).unwrap_or_default();
             let is_too_long = received.len > LONGEST;
             let Some(response) = read_response(datagram).ok().filter(|_| !is_too_long) else {
+                count(&self.device.rejected, 1);
                 count(&self.counters.malformed, 1);
                 continue;
             };
             let is_late = self.open.len > 1;
             let Some(sent) = self.open.pop() else {
+                count(&self.device.rejected, 1);
                 count(&self.counters.surplus, 1);
                 continue;
             };
@@ -238,6 +241,14 @@ impl<T: Transport> LinUdp<T> {
         for (slot, value) in inputs.iter_mut().zip(values) {
             slot.put(value, measured);
         }
+    }
+}
+
+/// The loop has told the drive to be off before it ends; should it have ended in any other way, it is told now.
+impl<T: Transport> Drop for LinUdp<T> {
+    fn drop(&mut self) {
+        let now = self.transport.now();
+        self.ask(&DriveCommand::OFF, now);
     }
 }
 

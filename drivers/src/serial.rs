@@ -14,7 +14,7 @@ pub use config::{Protocol, SerialConfig};
 
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
 use crate::hardware::{BUS_PRIORITY, BusContext};
-use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram};
+use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram, control};
 use amplifier::{Reader, Values};
 use config::MOST_FIELDS;
 use frame::Window;
@@ -241,6 +241,8 @@ impl Bus for SerialBus {
             _ => DeviceState::Operational,
         };
         self.device.note(state, false);
+        let damaged = self.shared.counters.damaged.load(Ordering::Relaxed);
+        self.device.rejected.store(damaged, Ordering::Relaxed);
         verdict
     }
 }
@@ -309,6 +311,21 @@ impl<O: Opener> Line<O> {
                 None => (None, RETRY_MS),
             };
             self.shared.bell.wait(fd, patience);
+        }
+        self.switch_off();
+    }
+
+    /// The loop has told a drive to be off before it ends; should it have ended in any other way, it is told now.
+    fn switch_off(&mut self) {
+        if let (Talk::Drive { config, last, .. }, Some(port)) = (&mut self.talk, &mut self.port) {
+            let telegram = Telegram {
+                control: control::RELEASED,
+                reference: None,
+            };
+            let mut out = [0; linrs::LONGEST];
+            let len = config.write_request(&telegram, last, &mut out);
+            // A port that is gone has no drive to be told.
+            let _ = port.write(&out[..len]);
         }
     }
 
