@@ -1,6 +1,7 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
 mod compensation;
+pub mod al_code;
 pub mod device;
 pub mod fault;
 mod known;

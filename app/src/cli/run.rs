@@ -260,8 +260,17 @@ fn run_real_time(
     }
     let designer = run.designer.take();
     let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
+    let devices = run.user.rig.devices.clone();
+    let mut problems = vec![None; devices.len()];
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
+        for (device, told) in devices.iter().zip(&mut problems) {
+            let problem = device.problem();
+            if problem != *told {
+                problem.iter().for_each(|text| eprintln!("note: {text}"));
+                *told = problem;
+            }
+        }
         std::thread::park_timeout(Duration::from_millis(5));
     }
     follower.follow(&mut run.user, stop);

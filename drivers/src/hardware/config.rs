@@ -4,6 +4,7 @@
 //! benches design with it, identification writes it, and the emulator is built from it.
 
 use super::signals::SignalsConfig;
+use crate::ethercat::EthercatConfig;
 use crate::linudp::LinUdpConfig;
 use crate::serial::SerialConfig;
 use crate::simulated::{
@@ -62,6 +63,8 @@ pub struct HardwareConfig {
 pub enum BusConfig {
     /// A LinMot drive that is spoken to over UDP.
     LinUdp(LinUdpConfig),
+    /// An EtherCAT segment.
+    Ethercat(EthercatConfig),
     /// An amplifier or a LinMot drive on a serial line.
     Serial(SerialConfig),
 }
@@ -85,6 +88,7 @@ impl BusConfig {
     pub fn name(&self) -> &str {
         match self {
             BusConfig::LinUdp(config) => &config.name,
+            BusConfig::Ethercat(config) => &config.name,
             BusConfig::Serial(config) => &config.name,
         }
     }
@@ -93,6 +97,7 @@ impl BusConfig {
     pub fn inputs(&self) -> Vec<String> {
         match self {
             BusConfig::LinUdp(config) => config.inputs(),
+            BusConfig::Ethercat(config) => config.inputs(),
             BusConfig::Serial(config) => config.inputs(),
         }
     }
@@ -101,6 +106,7 @@ impl BusConfig {
     pub fn drives(&self) -> bool {
         match self {
             BusConfig::LinUdp(_) => true,
+            BusConfig::Ethercat(config) => config.drive.is_some(),
             BusConfig::Serial(config) => config.drives(),
         }
     }
@@ -108,6 +114,7 @@ impl BusConfig {
     fn check(&self) -> Result<(), FieldError> {
         match self {
             BusConfig::LinUdp(config) => config.check(),
+            BusConfig::Ethercat(config) => config.check(),
             BusConfig::Serial(config) => config.check(),
         }
     }
