@@ -204,6 +204,7 @@ fn rig_command(command: &RigCommand) -> ([&'static str; 2], Fields) {
             (load, vec![cell(at), number("newtons", *newtons)])
         }
         RigCommand::RemoveLoads => (load, Vec::new()),
+        RigCommand::Home => (["home", "home.refused"], Vec::new()),
     }
 }
 
@@ -338,6 +339,14 @@ mod tests {
                 "load cell=2 newtons=50",
             ),
             (EventKind::RigDone(RigCommand::RemoveLoads), "load"),
+            (EventKind::RigDone(RigCommand::Home), "home"),
+            (
+                EventKind::RigRefused {
+                    command: RigCommand::Home,
+                    refusal: RigRefusal::NotSupported,
+                },
+                "home.refused",
+            ),
             (
                 EventKind::RigRefused {
                     command: RigCommand::RemoveLoads,

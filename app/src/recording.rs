@@ -83,9 +83,9 @@ pub fn own_entries(session: &Session) -> TextMap {
 pub fn rig_files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
     let rig = loaded.rig_path();
     let mut files = vec![("rig.ron", rig.clone())];
-    if let Ok(RigFile::Simulated(config)) = file::load(&rig) {
+    if let Ok(content) = file::load::<RigFile>(&rig) {
         let base = rig.parent().unwrap_or(Path::new("."));
-        files.push(("pantograph.ron", base.join(config.pantograph)));
+        files.push(("pantograph.ron", base.join(content.pantograph())));
     }
     files
 }

@@ -1,6 +1,10 @@
 //! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
 
 pub mod cells;
+pub mod hardware;
+mod intern;
+pub mod linmot;
+pub mod linudp;
 pub mod replay;
 pub mod rig_file;
 pub mod simulated;

@@ -9,6 +9,8 @@ use crate::follower::Follower;
 use crate::hil_result::HilSamples;
 use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
+use drivers::hardware::HardwareError;
+use drivers::rig_file::RigError;
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
@@ -150,7 +152,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn start_failure(e: StartError) -> Failure {
     match e {
-        StartError::Thread(_) => Failure::Environment(e.to_string()),
+        StartError::Thread(_)
+        | StartError::Rig(RigError::Hardware {
+            source: HardwareError::Bus { .. },
+            ..
+        }) => Failure::Environment(e.to_string()),
         _ => Failure::input(e),
     }
 }
