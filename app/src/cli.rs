@@ -6,6 +6,7 @@ mod latency;
 mod line;
 mod lqg;
 mod progress;
+mod rig;
 mod run;
 pub(crate) mod session;
 mod simulate;
@@ -74,6 +75,8 @@ enum CommandLine {
     Benches(benches::Arguments),
     /// Calibrations of load cells: list, show, take, check.
     Calibrate(calibrate::Arguments),
+    /// Put a rig to work: scan, home, check, jog, identify.
+    Rig(rig::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
@@ -99,6 +102,7 @@ pub fn main() -> ExitCode {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
+        Some(CommandLine::Rig(a)) => rig::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),

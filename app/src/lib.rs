@@ -31,6 +31,7 @@ mod recording;
 mod recording_list;
 pub mod replay;
 mod rig_reading;
+pub mod rig_work;
 pub mod runtime;
 pub mod session;
 mod settings;

@@ -13,7 +13,7 @@ mod motor;
 mod pad;
 
 pub use held::{HeldSystem, Inputs};
-pub use least_squares::{Fit, FitError, fit};
+pub use least_squares::{Fit, FitError, fit, fit_from_best};
 pub use motor::{MotorFit, identify_motor, motor_system};
 pub use pad::{ForceFit, Specimen, identify_force};
 

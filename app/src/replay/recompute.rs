@@ -138,7 +138,7 @@ fn run(
     match &mut loaded.session.bench {
         BenchConfig::PantographLqg(config) => config.start_unstable = true,
         BenchConfig::PantographSteady(config) => config.start_unstable = true,
-        BenchConfig::Profile(_) => {}
+        BenchConfig::Profile(_) | BenchConfig::Jog(_) => {}
     }
     let (rig, give) = ReplayRig::new(embedded.rig.clone());
     let clock = ExactClock::default();

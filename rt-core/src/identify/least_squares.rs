@@ -33,8 +33,9 @@ pub enum FitError {
 const MOST_ITERATIONS: usize = 60;
 /// A step that changes no parameter by more than this part of its scale ends the search.
 const TOLERANCE: f64 = 1e-9;
-/// A step that lowers the sum of squares by less than this part is the last.
-const FLAT: f64 = 1e-12;
+/// A step that lowers the sum of squares by less than this part of a residual's variance ends it too: the parameters
+/// are then within 1/1000 of their standard errors.
+const FLAT: f64 = 1e-6;
 
 /// Minimises |r(p)|² from `start`. `scales` are sizes by which the parameters differ noticeably: derivatives are
 /// central differences over 10⁻⁵ of them. `known` is how many residuals carry information.
@@ -79,10 +80,10 @@ pub fn fit(
             damping *= 10.0;
         }
         // No step downhill at any damping: this is the minimum, to the last digits.
-        let is_over =
-            accepted.is_none_or(|(moved, gained)| moved < TOLERANCE || gained <= FLAT * cost);
+        let freedom = known.saturating_sub(n).max(1) as f64;
+        let is_over = accepted
+            .is_none_or(|(moved, gained)| moved < TOLERANCE || gained <= FLAT * cost / freedom);
         if is_over {
-            let freedom = known.saturating_sub(n).max(1) as f64;
             let variance = cost / freedom;
             let j = jacobian(&p, scales, &residuals);
             let covariance = scaled_inverse(&j.tr_mul(&j)).ok_or(FitError::Singular)? * variance;
@@ -95,6 +96,36 @@ pub fn fit(
         }
     }
     Err(FitError::TooManySteps)
+}
+
+/// Starts of which the search goes on to the end.
+const BEST_STARTS: usize = 4;
+
+/// Minimises from the best of several starts and takes the lowest minimum.
+pub fn fit_from_best(
+    starts: Vec<Vec<f64>>,
+    scales: &[f64],
+    known: usize,
+    residuals: impl Fn(&[f64]) -> Vec<f64>,
+) -> Result<Fit, FitError> {
+    let scored = starts
+        .into_iter()
+        .map(|p| (sum_of_squares(&residuals(&p)), p));
+    let mut scored: Vec<(f64, Vec<f64>)> = scored.collect();
+    scored.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut best: Result<Fit, FitError> = Err(FitError::NotFinite);
+    for (_, start) in scored.into_iter().take(BEST_STARTS) {
+        let found = fit(&start, scales, known, &residuals);
+        let is_better = match (&found, &best) {
+            (Ok(found), Ok(best)) => found.rms < best.rms,
+            (_, Err(_)) => true,
+            (Err(_), Ok(_)) => false,
+        };
+        if is_better {
+            best = found;
+        }
+    }
+    best
 }
 
 fn sum_of_squares(r: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use super::frequency::{Delays, held_and_sent, in_equal_ratios, spectrum_at};
 use super::{
-    Estimate, HeldSystem, IdentifyError, Record, explained_pct, fit, known_samples,
+    Estimate, HeldSystem, IdentifyError, Record, explained_pct, fit_from_best, known_samples,
     require_excited, residuals,
 };
 use nalgebra::{Complex, DMatrix, DVector};
@@ -59,15 +59,10 @@ const LEAST_EXPLAINED_PCT: f64 = 50.0;
 /// Fits a motor to one or several runs.
 pub fn identify_motor(records: &[Record]) -> Result<MotorFit, IdentifyError> {
     require_excited(records, positions)?;
-    let (omega, zeta, delay) = first_guess(records);
-    let count = records.len();
-    // [ω ζ d g | one offset a record]; logarithms keep ω and ζ positive.
-    let mut start = vec![omega.ln(), zeta.ln(), delay, 1.0];
-    let rest = |record: &Record| record.inputs().rest;
-    start.extend(records.iter().map(rest));
     let period = records[0].period_s;
+    // [ω ζ d g | one offset a record]; logarithms keep ω and ζ positive.
     let mut scales = vec![1.0, 1.0, period, 1.0];
-    scales.extend(std::iter::repeat_n(1e-3, count));
+    scales.extend(std::iter::repeat_n(1e-3, records.len()));
     let model = |p: &[f64]| -> Vec<Vec<f64>> {
         let system = motor_system(p[0].exp(), p[1].exp());
         let of = |(record, offset): (&Record, &f64)| {
@@ -77,12 +72,17 @@ pub fn identify_motor(records: &[Record]) -> Result<MotorFit, IdentifyError> {
         records.iter().zip(&p[4..]).map(of).collect()
     };
     let known = known_samples(records, positions);
-    let found = fit(&start, &scales, known, |p| {
-        residuals(records, positions, &model(p))
-    })
-    .map_err(|cause| IdentifyError::NotConverged {
-        what: "the position",
-        cause,
+    let misses = |p: &[f64]| residuals(records, positions, &model(p));
+    let starts = guesses(records).into_iter().map(|(omega, zeta, delay)| {
+        let mut start = vec![omega.ln(), zeta.ln(), delay, 1.0];
+        start.extend(records.iter().map(|record| record.inputs().rest));
+        start
+    });
+    let found = fit_from_best(starts.collect(), &scales, known, misses).map_err(|cause| {
+        IdentifyError::NotConverged {
+            what: "the position",
+            cause,
+        }
     })?;
     let modelled = model(&found.params).concat();
     let measured: Vec<f64> = records
@@ -118,8 +118,8 @@ pub fn identify_motor(records: &[Record]) -> Result<MotorFit, IdentifyError> {
     })
 }
 
-/// The best of a grid in ω, ζ and d, by frequency responses.
-fn first_guess(records: &[Record]) -> (f64, f64, f64) {
+/// A grid in ω and ζ, each with the delay that fits best to the frequency responses.
+fn guesses(records: &[Record]) -> Vec<(f64, f64, f64)> {
     let period = records[0].period_s;
     let frequencies = in_equal_ratios(1.0, 0.3 / period, 40);
     let spectra: Vec<_> = records
@@ -130,7 +130,7 @@ fn first_guess(records: &[Record]) -> (f64, f64, f64) {
         })
         .collect();
     let delays = Delays::up_to(LONGEST_DELAY_S, 0.5 * period, &frequencies);
-    let mut best = (f64::INFINITY, (200.0, 0.5, 0.0));
+    let mut all = Vec::new();
     for omega in in_equal_ratios(20.0, 2000.0, 30) {
         for zeta in [0.2, 0.5, 1.0] {
             let motor = |hz: &f64| {
@@ -139,11 +139,8 @@ fn first_guess(records: &[Record]) -> (f64, f64, f64) {
                 held_and_sent(*hz, period) * omega * omega / below
             };
             let motor: Vec<Complex<f64>> = frequencies.iter().map(motor).collect();
-            let (mismatch, delay) = delays.best(&spectra, &motor);
-            if mismatch < best.0 {
-                best = (mismatch, (omega, zeta, delay));
-            }
+            all.push((omega, zeta, delays.best(&spectra, &motor).1));
         }
     }
-    best.1
+    all
 }

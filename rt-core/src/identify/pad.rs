@@ -6,8 +6,8 @@
 
 use super::frequency::{Delays, in_equal_ratios, spectrum_at};
 use super::{
-    Estimate, Fit, HeldSystem, IdentifyError, MotorFit, Record, explained_pct, fit, known_samples,
-    require_excited, residuals,
+    Estimate, Fit, HeldSystem, IdentifyError, MotorFit, Record, explained_pct, fit_from_best,
+    known_samples, require_excited, residuals,
 };
 use crate::model::pantograph::Pantograph;
 use nalgebra::{Complex, DMatrix, DVector};
@@ -166,10 +166,10 @@ pub fn identify_force(
     specimen: &Specimen,
 ) -> Result<ForceFit, IdentifyError> {
     require_excited(records, forces)?;
-    let guess = first_guess(records, motor, specimen);
+    let guesses = guesses(records, motor, specimen);
     let what = "the force";
     let failed = |cause| IdentifyError::NotConverged { what, cause };
-    let filtered = fit_from(records, motor, specimen, guess);
+    let filtered = fit_from(records, motor, specimen, &guesses);
     // A corner that the record does not show is left out, rather than stated with an error larger than itself.
     let shows_filter = filtered.as_ref().is_ok_and(|found| {
         let lag = found.params[3].exp();
@@ -178,16 +178,12 @@ pub fn identify_force(
     let found = if shows_filter {
         filtered.map_err(failed)?
     } else {
-        fit_from(
-            records,
-            motor,
-            specimen,
-            Pad {
-                filter: None,
-                ..guess
-            },
-        )
-        .map_err(failed)?
+        let unfiltered = |pad: &Pad| Pad {
+            filter: None,
+            ..*pad
+        };
+        let guesses: Vec<Pad> = guesses.iter().map(unfiltered).collect();
+        fit_from(records, motor, specimen, &guesses).map_err(failed)?
     };
     let modelled = model(records, motor, specimen, &found.params, shows_filter).concat();
     let measured: Vec<f64> = records
@@ -254,38 +250,31 @@ fn fit_from(
     records: &[Record],
     motor: &MotorFit,
     specimen: &Specimen,
-    start: Pad,
+    guesses: &[Pad],
 ) -> Result<Fit, super::FitError> {
-    let is_filtered = start.filter.is_some();
-    let mut p = vec![start.stiffness.ln(), start.damping, start.delay];
+    let is_filtered = guesses.iter().any(|pad| pad.filter.is_some());
     let mut scales = vec![1.0, 100.0, records[0].period_s];
-    if let Some(filter) = start.filter {
-        p.push(filter.ln());
-        scales.push(1.0);
-    }
-    for record in records {
-        p.push(
-            record
-                .force_n
-                .iter()
-                .copied()
-                .find(|x| x.is_finite())
-                .unwrap_or(0.0),
-        );
-        scales.push(1.0);
-    }
+    scales.extend(is_filtered.then_some(1.0));
+    scales.extend(records.iter().map(|_| 1.0));
+    let first = |record: &Record| record.force_n.iter().copied().find(|x| x.is_finite());
+    let starts = guesses.iter().map(|pad| {
+        let mut p = vec![pad.stiffness.ln(), pad.damping, pad.delay];
+        p.extend(pad.filter.map(f64::ln));
+        p.extend(records.iter().map(|record| first(record).unwrap_or(0.0)));
+        p
+    });
     let known = known_samples(records, forces);
-    fit(&p, &scales, known, |p| {
-        residuals(
-            records,
-            forces,
-            &model(records, motor, specimen, p, is_filtered),
-        )
+    fit_from_best(starts.collect(), &scales, known, |p| {
+        let modelled = model(records, motor, specimen, p, is_filtered);
+        residuals(records, forces, &modelled)
     })
 }
 
+/// Guesses that are passed on to the time domain.
+const GUESSES: usize = 12;
+
 /// The best of a grid in stiffness, damping and lag, by responses from the motor's position to the force.
-fn first_guess(records: &[Record], motor: &MotorFit, specimen: &Specimen) -> Pad {
+fn guesses(records: &[Record], motor: &MotorFit, specimen: &Specimen) -> Vec<Pad> {
     let period = records[0].period_s;
     let frequencies = in_equal_ratios(1.0, 0.3 / period, 60);
     let spectra: Vec<_> = records
@@ -303,13 +292,7 @@ fn first_guess(records: &[Record], motor: &MotorFit, specimen: &Specimen) -> Pad
         .iter()
         .map(|hz| specimen.dynamic_stiffness(TAU * hz))
         .collect();
-    let mut best = f64::INFINITY;
-    let mut guess = Pad {
-        stiffness: 1e5,
-        damping: 50.0,
-        delay: 0.0,
-        filter: Some(filter),
-    };
+    let mut all = Vec::new();
     for stiffness in in_equal_ratios(5e3, 5e7, 160) {
         for damping in [5.0, 100.0] {
             let force = |(hz, specimen): (&f64, &Option<Complex<f64>>)| {
@@ -318,19 +301,18 @@ fn first_guess(records: &[Record], motor: &MotorFit, specimen: &Specimen) -> Pad
                 let pressed = specimen.map_or(-pad, |z| -pad * z / (pad + z));
                 pressed / Complex::new(1.0, w * filter)
             };
-            let response: Vec<Complex<f64>> =
-                frequencies.iter().zip(&specimens).map(force).collect();
+            let response = frequencies.iter().zip(&specimens).map(force);
+            let response: Vec<Complex<f64>> = response.collect();
             let (mismatch, delay) = delays.best(&spectra, &response);
-            if mismatch < best {
-                best = mismatch;
-                guess = Pad {
-                    stiffness,
-                    damping,
-                    delay,
-                    filter: Some(filter),
-                };
-            }
+            let pad = Pad {
+                stiffness,
+                damping,
+                delay,
+                filter: Some(filter),
+            };
+            all.push((mismatch, pad));
         }
     }
-    guess
+    all.sort_by(|a, b| a.0.total_cmp(&b.0));
+    all.into_iter().take(GUESSES).map(|(_, pad)| pad).collect()
 }

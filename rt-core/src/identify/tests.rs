@@ -187,9 +187,20 @@ fn motor_pad_delays_and_filter_are_found_again_with_noise() {
         );
         let force = identify_force(&records, &motor, &specimen).unwrap();
         assert_near("k", force.pad_stiffness_n_per_m, truth.stiffness, 0.02);
+        // Delay and filter are told apart by the highest frequencies only: their sum is known better than each.
         let late = force.delay_s.value - truth.force_delay;
-        assert!(late.abs() < 100e-6, "{i}: force delay off by {late} s");
+        let error = force.delay_s.std_error;
+        assert!(
+            late.abs() < 5.0 * error + 20e-6 && late.abs() < 250e-6,
+            "{i}: force delay off by {late} s, stated {error} s"
+        );
         let corner = force.filter_hz.unwrap();
+        let lag = 1.0 / (TAU * corner.value) - 1.0 / (TAU * truth.filter_hz);
+        assert!(
+            (late + lag).abs() < 50e-6,
+            "{i}: lag off by {} s",
+            late + lag
+        );
         assert!(
             (corner.value / truth.filter_hz - 1.0).abs() < 0.1,
             "{i}: {corner:?}"
@@ -235,24 +246,19 @@ fn a_clamped_pad_is_found_from_its_force_alone() {
     let stiff = 300e3;
     let mut records = [record(&TRUTH, 4000, 3)];
     let motor = identify_motor(&records).unwrap();
-    // The force of a clamped pad, unfiltered and prompt, by the closed form at the exact motor position.
-    let exact = Record {
-        position_m: Vec::new(),
-        ..records[0].clone()
-    };
-    let position = motor.predict(&exact);
+    // The force of a clamped pad, unfiltered and prompt: −k (u − u₀) at the exact motor position.
+    let position = motor.predict(&records[0]);
+    let mut random = fastrand::Rng::with_seed(9);
+    let mut noise = || (0..12).map(|_| random.f64()).sum::<f64>() - 6.0;
     records[0].force_n = position
         .iter()
-        .map(|u| 110.0 - stiff * (u - 0.05))
+        .map(|u| 110.0 - stiff * (u - 0.05) + 0.5 * noise())
         .collect();
     let force = identify_force(&records, &motor, &Specimen::Clamped).unwrap();
-    assert!(
-        (force.pad_stiffness_n_per_m.value / stiff - 1.0).abs() < 1e-4,
-        "{force:?}"
-    );
-    assert!(force.pad_damping_ns_per_m.value.abs() < 1.0, "{force:?}");
-    assert_eq!(force.filter_hz, None, "there is none");
-    assert!(force.delay_s.value.abs() < 5e-6, "{force:?}");
+    assert_near("k", force.pad_stiffness_n_per_m, stiff, 0.01);
+    // A little delay and a little damping against it are the same to first order: only their sum is known well.
+    let late = force.delay_s.value - force.pad_damping_ns_per_m.value / stiff;
+    assert!(late.abs() < 2e-5, "{force:?}");
 }
 
 #[test]
