@@ -8,11 +8,13 @@
 
 mod frequency;
 mod held;
+mod joint;
 mod least_squares;
 mod motor;
 mod pad;
 
 pub use held::{HeldSystem, Inputs};
+pub use joint::identify_together;
 pub use least_squares::{Fit, FitError, fit, fit_from_best};
 pub use motor::{MotorFit, identify_motor, motor_system};
 pub use pad::{ForceFit, Specimen, identify_force};

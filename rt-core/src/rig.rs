@@ -3,9 +3,11 @@
 pub mod device;
 pub mod fault;
 mod known;
+mod safety;
 
 pub use fault::RigFault;
 pub use known::KnownRig;
+pub use safety::SafetySpec;
 
 use crate::calibration::id::CalibrationId;
 use crate::calibration::{Calibration, Line};
@@ -83,6 +85,8 @@ pub struct RigSpec {
     pub cells: Vec<CellSpec>,
     /// Whether known loads can be hung by command, which only a simulation can.
     pub hangs_loads: bool,
+    /// How it is armed, and what it refuses to be armed with.
+    pub safety: SafetySpec,
 }
 
 /// What can be asked of a rig while its drive is off.
@@ -109,6 +113,8 @@ pub enum RigCommand {
     RemoveLoads,
     /// Find the drive's home position. The motor moves by itself: whoever asks has looked.
     Home,
+    /// Stop finding it: the drive goes off at once.
+    StopHoming,
 }
 
 /// Why a rig does not do what it is asked.

@@ -201,6 +201,7 @@ mod tests {
             limits: Vec::new(),
             cells: Vec::new(),
             hangs_loads: false,
+            safety: Default::default(),
         }
     }
 

@@ -52,6 +52,8 @@ impl Checked {
 const FIRST_STEP_M: f64 = 5e-6;
 const LARGEST_STEP_M: f64 = 4e-4;
 const HOLD_S: f64 = 0.4;
+/// Rest, the gentle start of the profile's time, and a step that is held.
+const RUN_S: f64 = 2.6;
 /// The force has answered when it is this many times its noise away from rest.
 const CLEAR: f64 = 6.0;
 /// A position noisier than this cannot be controlled on, in m.
@@ -61,35 +63,24 @@ const MOST_FORCE_NOISE_N: f64 = 5.0;
 /// Time after a step in which the first answer is looked for, in s.
 const FIRST_ANSWER_S: f64 = 0.06;
 
-/// A signal about its steps downward, averaged over them; tick 0 is that of the step.
+/// A signal at a step downward out of complete rest.
 struct Answer {
     rest: f64,
     noise: f64,
+    /// Deviations from rest, from the tick of the step on.
     after: Vec<f64>,
 }
 
 impl Answer {
-    fn of(values: &[f64], steps: &[usize], hold: usize) -> Self {
-        let quiet = hold / 4;
-        let mean = |all: &[f64]| {
-            let known: Vec<f64> = all.iter().copied().filter(|x| x.is_finite()).collect();
-            known.iter().sum::<f64>() / known.len().max(1) as f64
-        };
-        let rests: Vec<f64> = steps.iter().map(|&s| mean(&values[s - quiet..s])).collect();
-        let rest = mean(&rests);
-        let after = (0..hold).map(|k| {
-            let each = steps.iter().zip(&rests).filter_map(|(&s, r)| Some(values.get(s + k)? - r));
-            mean(&each.collect::<Vec<f64>>())
-        });
-        let noise = steps
-            .iter()
-            .filter_map(|&s| noise_floor(&values[s - quiet..s]))
-            .sum::<f64>();
-        let count = steps.len().max(1) as f64;
+    fn of(values: &[f64], step: usize, hold: usize) -> Self {
+        let quiet = &values[..step];
+        let known: Vec<f64> = quiet.iter().copied().filter(|x| x.is_finite()).collect();
+        let rest = known.iter().sum::<f64>() / known.len().max(1) as f64;
+        let after = values[step..].iter().take(hold).filter(|x| x.is_finite());
         Self {
             rest,
-            noise: noise / count / count.sqrt(),
-            after: after.collect(),
+            noise: noise_floor(quiet).unwrap_or(0.0),
+            after: after.map(|x| x - rest).collect(),
         }
     }
 
@@ -100,20 +91,18 @@ impl Answer {
         soon.copied().find(|x| x.abs() > clear)
     }
 
-    /// Where it ends.
-    fn end(&self) -> f64 {
+    /// Where it ends, and the standard error of that.
+    fn end(&self) -> (f64, f64) {
         let last = &self.after[self.after.len() * 3 / 4..];
-        last.iter().sum::<f64>() / last.len().max(1) as f64
+        let count = last.len().max(1) as f64;
+        (last.iter().sum::<f64>() / count, self.noise / count.sqrt())
     }
 }
 
-/// Ticks in which the reference steps down.
-fn steps_down(reference: &[f64], height: f64) -> Vec<usize> {
-    let pairs = reference.windows(2).enumerate();
-    pairs
-        .filter(|(_, w)| w[0] - w[1] > 0.5 * height)
-        .map(|(k, _)| k + 1)
-        .collect()
+/// The tick in which the reference steps down first.
+fn first_step_down(reference: &[f64], height: f64) -> Option<usize> {
+    let at = reference.windows(2).position(|w| w[0] - w[1] > 0.5 * height);
+    at.map(|k| k + 1)
 }
 
 struct Questions {
@@ -139,28 +128,26 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
     let mut questions = Questions { items: Vec::new() };
     ask_calibrations(stand, &mut questions)?;
     let mut height = FIRST_STEP_M;
-    let (played, hold, steps) = loop {
-        say(&format!("steps of {:.0} µm", 1e6 * height));
+    let (played, hold, step) = loop {
+        say(&format!("a step of {:.0} µm", 1e6 * height));
         let source = Source::Steps {
             height_m: -height,
             hold_s: HOLD_S,
         };
-        let played = stand.play_profile(park, source, Some(2.0 + 9.0 * HOLD_S))?;
+        let played = stand.play_profile(park, source, Some(RUN_S))?;
         let hold = (HOLD_S / played.period_s) as usize;
-        let reference = played.series("motor_reference");
-        let last = reference.len().saturating_sub(hold);
-        let mut steps = steps_down(&reference, height);
-        steps.retain(|&s| s >= hold / 4 && s < last);
-        if steps.is_empty() {
-            return Err(WorkError::Result("the reference never moved: the run was too short".into()));
-        }
-        let force = Answer::of(&played.series("force"), &steps, hold);
-        let position = Answer::of(&played.series("motor_position"), &steps, hold);
+        let step = first_step_down(&played.series("motor_reference"), height);
+        let Some(step) = step else {
+            let text = "the reference never moved: the run was too short";
+            return Err(WorkError::Result(text.into()));
+        };
+        let force = Answer::of(&played.series("force"), step, hold);
+        let position = Answer::of(&played.series("motor_position"), step, hold);
         let within = (FIRST_ANSWER_S / played.period_s) as usize;
-        let is_clear = force.first(within).is_some_and(|f| f.abs() > 2.0 * CLEAR * force.noise)
-            && position.end().abs() > CLEAR * position.noise;
+        let (moved, error) = position.end();
+        let is_clear = force.first(within).is_some() && moved.abs() > 4.0 * CLEAR * error;
         if is_clear || height >= LARGEST_STEP_M {
-            break (played, hold, steps);
+            break (played, hold, step);
         }
         height = (2.0 * height).min(LARGEST_STEP_M);
     };
@@ -168,13 +155,13 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
     let at_rest = |channel: &str| noise_floor(&played.series(channel)[..rest]);
     let (force_noise_n, position_noise_m) = (at_rest("force"), at_rest("motor_position"));
     ask_exchanges(&played, &mut questions);
-    ask_position(&played, &steps, hold, height, position_noise_m, &mut questions);
-    ask_force(&played, &steps, hold, force_noise_n, &mut questions);
+    ask_position(&played, step, hold, height, position_noise_m, &mut questions);
+    ask_force(&played, step, hold, force_noise_n, &mut questions);
     let cells = stand.file.spec().cells;
     let found = rig_file::find_cells(&stand.path, Some(&crate::home::calibrations_dir()));
     let cells = found.map_or(cells, |found| found.cells);
     for cell in &cells {
-        ask_cell(&played, cell, &steps, hold, &mut questions);
+        ask_cell(&played, cell, step, hold, &mut questions);
     }
     Ok(Checked {
         items: questions.items,
@@ -218,19 +205,19 @@ fn ask_exchanges(played: &Played, questions: &mut Questions) {
 
 fn ask_position(
     played: &Played,
-    steps: &[usize],
+    step: usize,
     hold: usize,
     height: f64,
     noise: Option<f64>,
     questions: &mut Questions,
 ) {
-    let answer = Answer::of(&played.series("motor_position"), steps, hold);
-    let (moved, clear) = (answer.end(), CLEAR * answer.noise);
+    let answer = Answer::of(&played.series("motor_position"), step, hold);
+    let (moved, error) = answer.end();
     let gain = -moved / height;
     questions.ask(
         "position.moves",
         "The motor moves when it is sent",
-        moved.abs() > clear,
+        moved.abs() > CLEAR * error,
         format!("{:.1} µm for {:.1} µm", -1e6 * moved, 1e6 * height),
         "Check that the drive is enabled, not braked, and that its encoder is connected.",
     );
@@ -260,12 +247,12 @@ fn ask_position(
 
 fn ask_force(
     played: &Played,
-    steps: &[usize],
+    step: usize,
     hold: usize,
     noise: Option<f64>,
     questions: &mut Questions,
 ) {
-    let answer = Answer::of(&played.series("force"), steps, hold);
+    let answer = Answer::of(&played.series("force"), step, hold);
     let within = (FIRST_ANSWER_S / played.period_s) as usize;
     let first = answer.first(within);
     let shown = first.map_or_else(
@@ -310,12 +297,12 @@ fn ask_force(
 fn ask_cell(
     played: &Played,
     cell: &CellSpec,
-    steps: &[usize],
+    step: usize,
     hold: usize,
     questions: &mut Questions,
 ) {
     let slope = cell.calibration.as_ref().map(|c| c.line.slope_n_per_unit);
-    let answer = Answer::of(&played.series(cell.raw.id), steps, hold);
+    let answer = Answer::of(&played.series(cell.raw.id), step, hold);
     let within = (FIRST_ANSWER_S / played.period_s) as usize;
     let first = answer.first(within).zip(slope).map(|(raw, slope)| raw * slope);
     questions.ask(

@@ -7,7 +7,7 @@ use drivers::rig_file::{self, RigFile};
 use rt_core::bench::profile::{Source, Sweep};
 use rt_core::file;
 use rt_core::identify::{
-    Estimate, ForceFit, MotorFit, Record, Specimen, explained_pct, identify_force, identify_motor,
+    Estimate, ForceFit, MotorFit, Record, Specimen, explained_pct, identify_force, identify_motor, identify_together,
     noise_floor,
 };
 use rt_core::rig::KnownRig;
@@ -284,6 +284,13 @@ pub fn identify(
     let failed = |e: rt_core::identify::IdentifyError| WorkError::Result(e.to_string());
     let motor = identify_motor(&records).map_err(failed)?;
     let force = identify_force(&records, &motor, &specimen);
+    let (motor, force) = match force {
+        Ok(alone) => {
+            let both = identify_together(&records, &motor, &alone, &specimen).map_err(failed)?;
+            (both.0, Ok(both.1))
+        }
+        Err(e) => (motor, Err(e)),
+    };
     let last = unseen.record();
     let extra_delay_s = match &stand.file {
         RigFile::Simulated(config) => config.delays.extra_s,
