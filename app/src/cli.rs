@@ -2,6 +2,7 @@
 
 mod benches;
 mod calibrate;
+mod emulate;
 mod latency;
 mod line;
 mod lqg;
@@ -77,6 +78,8 @@ enum CommandLine {
     Calibrate(calibrate::Arguments),
     /// Put a rig to work: scan, home, check, jog, identify.
     Rig(rig::Arguments),
+    /// Be the devices of a hardware rig, for another process.
+    Emulate(emulate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
@@ -103,6 +106,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
         Some(CommandLine::Rig(a)) => rig::run(&a),
+        Some(CommandLine::Emulate(a)) => emulate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),

@@ -13,6 +13,7 @@ pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 use crate::cells::Cells;
 use crate::intern::intern;
 use crate::linudp::LinUdp;
+use crate::serial::SerialBus;
 use crate::simulated::{FORCE, POSITION, REFERENCE};
 use align::{Align, TickTime};
 use bus::{Bus, DriveCommand, Slot};
@@ -58,6 +59,9 @@ impl BusConfig {
             BusConfig::LinUdp(config) => {
                 LinUdp::open(config, number, context.catch_up_m_per_s).map(|bus| Box::new(bus) as Box<dyn Bus>)
             }
+            BusConfig::Serial(config) => {
+                SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
+            }
         };
         bus.map_err(|problem| HardwareError::Bus {
             bus: self.name().to_owned(),
@@ -65,6 +69,9 @@ impl BusConfig {
         })
     }
 }
+
+/// SCHED_FIFO priority of the threads of buses: below the loop, above everything else.
+pub(crate) const BUS_PRIORITY: u8 = 70;
 
 /// An input that a channel is made of.
 struct Input {

@@ -186,6 +186,7 @@ impl Master {
         } else {
             self.on_since = None;
             self.is_enabled = false;
+            self.references = 0;
             if let (Some(_), Some(bit)) = (self.homing_since, self.settings.home_bit) {
                 word |= control::SWITCH_ON | 1 << bit;
             } else if told.may_reset

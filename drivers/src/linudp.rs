@@ -22,9 +22,9 @@ use transport::{Buffer, Transport, Udp};
 /// Datagrams read in one exchange; more wait for the next.
 const MOST_PER_EXCHANGE: usize = 16;
 /// Requests that may wait for an answer at the same time.
-const MOST_OPEN: usize = 8;
-/// Exchanges after which an answer that has not come is lost, not late.
-const LATE_EXCHANGES: u32 = 8;
+const MOST_OPEN: usize = 64;
+/// Exchanges with more than one open request after which it is found out whether an answer is late or lost.
+const PAUSE_AFTER: u32 = 8;
 
 /// What happened on the wire, readable at any moment.
 #[derive(Debug, Default)]
@@ -50,30 +50,58 @@ fn count(counter: &AtomicU64, n: u64) {
 }
 
 /// When the requests were sent that wait for an answer, the oldest first.
-#[derive(Clone, Copy, Debug, Default)]
+///
+/// Answers carry no number, so each is taken for that of the oldest open request: a value is never said to be younger
+/// than it may be. After a loss all answers would then be taken for older than they are. So when more than one request
+/// has been open for a while, one exchange sends none: what stays open although nothing comes any more is lost.
+#[derive(Clone, Copy, Debug)]
 struct Open {
     sent: [u64; MOST_OPEN],
     len: usize,
     /// For how many exchanges more than one has been open.
     behind_for: u32,
+    /// In the exchange before no request was sent, and nothing has come since.
+    is_silent: bool,
 }
 
 impl Open {
-    fn push(&mut self, now: u64) -> u64 {
-        let mut lost = 0;
-        self.behind_for = if self.len == 0 { 0 } else { self.behind_for + 1 };
-        if self.len == MOST_OPEN || self.behind_for > LATE_EXCHANGES {
-            lost = self.len as u64;
-            (self.len, self.behind_for) = (0, 0);
+    const NONE: Open = Open {
+        sent: [0; MOST_OPEN],
+        len: 0,
+        behind_for: 0,
+        is_silent: false,
+    };
+
+    /// Whether to send nothing in this exchange, to see what still comes.
+    fn pauses(&mut self) -> bool {
+        let pauses = self.behind_for > PAUSE_AFTER && !self.is_silent;
+        if pauses {
+            (self.behind_for, self.is_silent) = (0, true);
         }
-        self.sent[self.len] = now;
-        self.len += 1;
-        lost
+        pauses
     }
 
+    /// Notes a request; returns how many before it are lost.
+    fn push(&mut self, now: u64) -> u64 {
+        let mut lost = 0;
+        if self.is_silent {
+            (lost, self.len) = (self.len, 0);
+        } else if self.len == MOST_OPEN {
+            self.pop();
+            lost = 1;
+        }
+        self.is_silent = false;
+        self.behind_for = if self.len == 0 { 0 } else { self.behind_for + 1 };
+        self.sent[self.len] = now;
+        self.len += 1;
+        lost as u64
+    }
+
+    /// The request that an answer is for.
     fn pop(&mut self) -> Option<u64> {
+        self.is_silent = false;
         let first = (self.len > 0).then(|| self.sent[0])?;
-        self.sent.rotate_left(1);
+        self.sent.copy_within(1..self.len, 0);
         self.len -= 1;
         Some(first)
     }
@@ -85,6 +113,8 @@ pub struct LinUdp<T: Transport = Udp> {
     master: Master,
     wait_nanos: u64,
     open: Open,
+    /// Whether the drive was told to be on by the last request.
+    was_on: bool,
     buffer: Buffer,
     device: Arc<Device>,
     counters: Arc<Counters>,
@@ -119,7 +149,8 @@ impl<T: Transport> LinUdp<T> {
             }),
             transport,
             wait_nanos: u64::from(config.wait_us) * 1000,
-            open: Open::default(),
+            open: Open::NONE,
+            was_on: false,
             buffer: [0; LONGEST + 1],
             device: Device::new(format!("LinMot drive at {}", config.drive())),
             counters: Arc::default(),
@@ -129,6 +160,17 @@ impl<T: Transport> LinUdp<T> {
     /// What happened on the wire.
     pub fn counters(&self) -> Arc<Counters> {
         Arc::clone(&self.counters)
+    }
+
+    fn ask(&mut self, told: &DriveCommand, now: u64) {
+        let telegram = self.master.telegram(told, now);
+        let mut request = [0; LONGEST];
+        let len = write_request(&telegram, &mut request);
+        self.transport.send(&request[..len]);
+        self.was_on = told.is_on;
+        let lost = self.open.push(now);
+        count(&self.counters.sent, 1);
+        count(&self.counters.lost, lost);
     }
 
     /// Takes what has come; waits for the first answer until a time. Whether there was an answer, and a late one.
@@ -203,13 +245,11 @@ impl<T: Transport> Bus for LinUdp<T> {
         inputs: &mut [Slot],
     ) -> Result<(), RigFault> {
         let (before, late_before) = self.receive(0, inputs);
-        let telegram = self.master.telegram(told, now_nanos);
-        let mut request = [0; LONGEST];
-        let len = write_request(&telegram, &mut request);
-        self.transport.send(&request[..len]);
-        count(&self.counters.sent, 1);
-        let lost = self.open.push(now_nanos);
-        count(&self.counters.lost, lost);
+        // Whatever is new is said at once.
+        let is_news = told.is_on != self.was_on || told.home;
+        if is_news || !self.open.pauses() {
+            self.ask(told, now_nanos);
+        }
         let (after, late_after) = if self.wait_nanos > 0 {
             self.receive(now_nanos + self.wait_nanos, inputs)
         } else {

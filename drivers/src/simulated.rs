@@ -18,14 +18,16 @@ pub use plant::{Plant, PlantModel};
 
 use crate::rig_file::RigSetup;
 use fault::Injector;
-use load_cell::{LoadCells, RAW};
+pub(crate) use fault::MotorFault;
+pub(crate) use load_cell::LoadCells;
+pub(crate) use sensor::Sensor;
+use load_cell::RAW;
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::rig::device::{Device, DeviceState};
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
-use sensor::Sensor;
 use std::sync::Arc;
 
 /// Channel of the measured contact force.

@@ -16,7 +16,6 @@ use rt_core::control::predictive::{
 };
 use rt_core::control::stability_map::{delay_map, logarithmic_grid, stability_map};
 use rt_core::control::state_space::RigModel;
-use rt_core::file;
 use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::moving_string::MovingString;
 use serde_json::{Value, json};

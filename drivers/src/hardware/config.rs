@@ -5,6 +5,7 @@
 
 use super::signals::SignalsConfig;
 use crate::linudp::LinUdpConfig;
+use crate::serial::SerialConfig;
 use crate::simulated::{
     ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
     PositionSensorConfig, SimulatedConfig,
@@ -61,6 +62,8 @@ pub struct HardwareConfig {
 pub enum BusConfig {
     /// A LinMot drive that is spoken to over UDP.
     LinUdp(LinUdpConfig),
+    /// An amplifier or a LinMot drive on a serial line.
+    Serial(SerialConfig),
 }
 
 /// What the emulated sensors do that a real rig does by itself.
@@ -82,6 +85,7 @@ impl BusConfig {
     pub fn name(&self) -> &str {
         match self {
             BusConfig::LinUdp(config) => &config.name,
+            BusConfig::Serial(config) => &config.name,
         }
     }
 
@@ -89,6 +93,7 @@ impl BusConfig {
     pub fn inputs(&self) -> Vec<String> {
         match self {
             BusConfig::LinUdp(config) => config.inputs(),
+            BusConfig::Serial(config) => config.inputs(),
         }
     }
 
@@ -96,12 +101,14 @@ impl BusConfig {
     pub fn drives(&self) -> bool {
         match self {
             BusConfig::LinUdp(_) => true,
+            BusConfig::Serial(config) => config.drives(),
         }
     }
 
     fn check(&self) -> Result<(), FieldError> {
         match self {
             BusConfig::LinUdp(config) => config.check(),
+            BusConfig::Serial(config) => config.check(),
         }
     }
 }
