@@ -18,6 +18,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A loop that is not ready by then will not be, in s of its own time.
 const READY_TIMEOUT_S: f64 = 5.0;
+/// The same where its drive may home first.
+const HOMING_TIMEOUT_S: f64 = 60.0;
 
 /// Sees frames as they come.
 pub type OnFrame<'a> = Box<dyn FnMut(&Frame) + 'a>;
@@ -118,9 +120,18 @@ impl Follower<'_> {
                 (self.say)(&format!("note: {remark}"));
             }
         }
-        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
+        let patience = if self.conductor.homes {
+            HOMING_TIMEOUT_S
+        } else {
+            READY_TIMEOUT_S
+        };
+        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > patience;
         if stop.load(Ordering::Relaxed) || waited_too_long {
             answers[1] = self.conductor.interrupt();
+        }
+        // Whoever started this run holds the switch as long as this program lives and was not told to stop.
+        if user.rig.spec.safety.dead_man_s.is_some() && !stop.load(Ordering::Relaxed) {
+            let _ = user.commands.push(Command::Alive);
         }
         for command in answers.into_iter().flatten() {
             // A full ring means the loop is overloaded; the next event or interrupt asks again.

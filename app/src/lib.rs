@@ -24,6 +24,7 @@ mod line_data;
 mod palette;
 mod panels;
 pub mod parquet_export;
+pub mod permit;
 pub mod playback;
 mod plot;
 mod recorded;

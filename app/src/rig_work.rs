@@ -30,7 +30,13 @@ pub enum WorkError {
 pub const ORDER: [(&str, &str); 5] = [
     ("scan", "what answers, against what the rig file expects"),
     ("home", "drives that have to find their home position first"),
-    ("check", "wiring and signs, with moves of a fraction of a millimetre"),
-    ("calibrate", "newtons of the load cells (pantobench calibrate)"),
+    (
+        "check",
+        "wiring and signs, with moves of a fraction of a millimetre",
+    ),
+    (
+        "calibrate",
+        "newtons of the load cells (pantobench calibrate)",
+    ),
     ("identify", "motor, delays and pad, for the rig file"),
 ];

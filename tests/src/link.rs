@@ -39,7 +39,12 @@ impl Bus for FreshCells {
         Vec::new()
     }
 
-    fn exchange(&mut self, _: &DriveCommand, now: u64, inputs: &mut [Slot]) -> Result<(), RigFault> {
+    fn exchange(
+        &mut self,
+        _: &DriveCommand,
+        now: u64,
+        inputs: &mut [Slot],
+    ) -> Result<(), RigFault> {
         if !self.is_silent.load(Ordering::Relaxed) {
             self.plant.read_cells(now, &mut self.readings);
             for (slot, reading) in inputs.iter_mut().zip(&self.readings) {
@@ -66,7 +71,12 @@ impl Bus for SteppedSerial {
         self.bus.devices()
     }
 
-    fn exchange(&mut self, told: &DriveCommand, now: u64, inputs: &mut [Slot]) -> Result<(), RigFault> {
+    fn exchange(
+        &mut self,
+        told: &DriveCommand,
+        now: u64,
+        inputs: &mut [Slot],
+    ) -> Result<(), RigFault> {
         while self.until < now {
             self.until += STEP_NANOS;
             self.device.step(self.until);
@@ -135,7 +145,8 @@ pub fn from_ron<T: serde::de::DeserializeOwned>(text: &str) -> T {
             Ok(())
         }
     }
-    let wrapped: Result<Wrapped<T>, _> = file::parse(&format!("({text})"), std::path::Path::new("text"));
+    let wrapped: Result<Wrapped<T>, _> =
+        file::parse(&format!("({text})"), std::path::Path::new("text"));
     wrapped.unwrap_or_else(|e| panic!("{e}")).0
 }
 
@@ -153,22 +164,25 @@ impl LinkBench {
         clock.spend(1_000_000_000);
         let pantograph = rig_pantograph(&rig_path()).unwrap_or_else(|e| panic!("{e}"));
         let plant = SharedPlant::new(&config.model(), &pantograph);
-        let (drive_faults, amplifier_faults) = (Board::of("drive", &[]), Board::of("amplifier", &[]));
+        let (drive_faults, amplifier_faults) =
+            (Board::of("drive", &[]), Board::of("amplifier", &[]));
         let (mut udp, mut serial) = (Arc::default(), Arc::default());
         let cells_silent = Arc::new(AtomicBool::new(false));
-        let stepped = |serial_config: &SerialConfig, bus: &BusConfig, number: u16, faults: &Arc<Board>| {
-            let cells = cells_of(bus, &config);
-            let (device, port) = in_memory(serial_config, cells, plant.clone(), Arc::clone(faults));
-            let now = clock.now();
-            let (bus, line) = SerialBus::detached(serial_config, number, &CONTEXT, port, now)
-                .unwrap_or_else(|e| panic!("{e}"));
-            SteppedSerial {
-                bus,
-                line,
-                device,
-                until: now,
-            }
-        };
+        let stepped =
+            |serial_config: &SerialConfig, bus: &BusConfig, number: u16, faults: &Arc<Board>| {
+                let cells = cells_of(bus, &config);
+                let (device, port) =
+                    in_memory(serial_config, cells, plant.clone(), Arc::clone(faults));
+                let now = clock.now();
+                let (bus, line) = SerialBus::detached(serial_config, number, &CONTEXT, port, now)
+                    .unwrap_or_else(|e| panic!("{e}"));
+                SteppedSerial {
+                    bus,
+                    line,
+                    device,
+                    until: now,
+                }
+            };
         let mut buses: Vec<Box<dyn Bus>> = Vec::new();
         match &config.buses[0] {
             BusConfig::LinUdp(drive) => {
@@ -183,7 +197,10 @@ impl LinkBench {
                 serial = bus.bus.counters();
                 buses.push(Box::new(bus));
             }
-            #[allow(unreachable_patterns, reason = "rigs with further buses are tested elsewhere")]
+            #[allow(
+                unreachable_patterns,
+                reason = "rigs with further buses are tested elsewhere"
+            )]
             other => panic!("{other:?}"),
         }
         match (&config.buses[1], setup) {

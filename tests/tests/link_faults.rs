@@ -154,7 +154,10 @@ fn check(case: &Case, state: State, on: On) {
             let (seq, found, did) = said.first().unwrap_or_else(|| panic!("{what}: unseen"));
             assert_eq!((found.as_str(), *did), (id, Some(action)), "{what}");
             let needed = seq - since;
-            assert!(needed <= within + 1 + on.later(), "{what}: after {needed} cycles");
+            assert!(
+                needed <= within + 1 + on.later(),
+                "{what}: after {needed} cycles"
+            );
             // The command is safe in the very cycle, and the drive off one cycle later.
             let frame = b.run.frames.iter().find(|f| f.seq == *seq).unwrap();
             assert_eq!(frame.state, State::Tripped, "{what}");
@@ -165,14 +168,20 @@ fn check(case: &Case, state: State, on: On) {
             }
         }
         Some((id, ..)) if state != State::Tripped => {
-            assert!(said.iter().any(|(_, found, _)| found == id), "{what}: {said:?}");
+            assert!(
+                said.iter().any(|(_, found, _)| found == id),
+                "{what}: {said:?}"
+            );
             assert_eq!(b.run.state(), State::Idle, "{what}");
         }
         Some(_) => assert_eq!(b.run.state(), State::Tripped, "{what}"),
     }
     // No input was ever wrong without being said: values are from the motor's range or none.
     let positions = b.run.column("motor_position");
-    assert!(positions.iter().all(|p| p.is_nan() || p.abs() < 0.2), "{what}");
+    assert!(
+        positions.iter().all(|p| p.is_nan() || p.abs() < 0.2),
+        "{what}"
+    );
     faults.set(case.fault, false);
     recover(&mut b, &what);
 }
@@ -188,11 +197,20 @@ fn recover(b: &mut LinkBench, what: &str) {
     } else if b.run.state() != State::Idle {
         b.run.ask(Request::Stop);
     }
-    assert!(b.run.until(State::Ready, 1500), "{what}: {:?}", b.run.events.last());
+    assert!(
+        b.run.until(State::Ready, 1500),
+        "{what}: {:?}",
+        b.run.events.last()
+    );
     b.run.ask(Request::Arm);
     assert!(b.run.until(State::Armed, 5), "{what}");
     b.run.cycles(50);
-    assert_eq!(b.run.state(), State::Armed, "{what}: {:?}", b.run.events.last());
+    assert_eq!(
+        b.run.state(),
+        State::Armed,
+        "{what}: {:?}",
+        b.run.events.last()
+    );
     assert!(b.is_powered(), "{what}");
 }
 
@@ -258,10 +276,18 @@ fn one_bad_datagram_is_counted_and_ends_nothing() {
     assert!(read(&c.late) >= 20, "{c:?}");
     // The position's age says what happened, and never more than it may.
     let ages = b.run.column("age_motor_position");
-    let oldest = ages.iter().copied().filter(|a| a.is_finite()).fold(0.0, f64::max);
+    let oldest = ages
+        .iter()
+        .copied()
+        .filter(|a| a.is_finite())
+        .fold(0.0, f64::max);
     assert!((0.002..=0.010).contains(&oldest), "{oldest}");
     // Afterwards all is as before: no loss makes later answers look old.
-    assert!(ages[ages.len() - 5..].iter().all(|a| a.abs() < 1e-3), "{:?}", &ages[ages.len() - 5..]);
+    assert!(
+        ages[ages.len() - 5..].iter().all(|a| a.abs() < 1e-3),
+        "{:?}",
+        &ages[ages.len() - 5..]
+    );
 }
 
 /// Constant lateness is never taken for freshness: the age is at least what it really is.
@@ -275,7 +301,11 @@ fn answers_that_are_always_late_are_as_old_as_they_are() {
     let ages = b.run.column("age_motor_position");
     // Answers leave the drive 5 ms after their request and are read at the next exchange, 6 ms after it.
     let late = &ages[ages.len() - 250..];
-    assert!(late.iter().all(|a| *a > 0.0059), "{:?}", late.iter().copied().fold(1.0, f64::min));
+    assert!(
+        late.iter().all(|a| *a > 0.0059),
+        "{:?}",
+        late.iter().copied().fold(1.0, f64::min)
+    );
 }
 
 #[test]
@@ -293,7 +323,11 @@ fn a_cell_that_stops_sending_is_a_stale_input_with_its_name() {
         _ => None,
     });
     let words = trip.unwrap();
-    assert!(words.what.contains("load cell 1") && words.what.contains("10.0 ms"), "{}", words.what);
+    assert!(
+        words.what.contains("load cell 1") && words.what.contains("10.0 ms"),
+        "{}",
+        words.what
+    );
     assert!(words.measured.unwrap() > 0.010 && words.limit == Some(0.010));
 }
 
@@ -306,10 +340,22 @@ fn a_drive_without_home_is_not_ready_until_it_is_homed() {
     });
     b.run.cycles(50);
     assert_eq!(b.run.state(), State::Idle);
-    assert!(b.said(0).iter().any(|(_, id, _)| id == "rig.not-homed"), "{:?}", b.said(0));
-    b.run.user.commands.push(Command::Rig(RigCommand::Home)).unwrap();
+    assert!(
+        b.said(0).iter().any(|(_, id, _)| id == "rig.not-homed"),
+        "{:?}",
+        b.said(0)
+    );
+    b.run
+        .user
+        .commands
+        .push(Command::Rig(RigCommand::Home))
+        .unwrap();
     b.run.cycles(20);
-    assert!(b.said(0).iter().any(|(_, id, _)| id == "rig.homing"), "{:?}", b.said(0));
+    assert!(
+        b.said(0).iter().any(|(_, id, _)| id == "rig.homing"),
+        "{:?}",
+        b.said(0)
+    );
     assert!(b.run.until(State::Ready, 200), "{:?}", b.run.events.last());
     assert!(!b.is_powered(), "after homing the drive is off again");
     b.enter(State::Running);
@@ -336,7 +382,10 @@ fn references_are_sent_every_n_com_th_cycle_and_the_motor_follows() {
             .fold(0.0, f64::max);
         // 30 mm at 1 Hz: 0.19 m/s; the motor's lag of 4 ms, the loop's cycle, and n_com cycles of holding.
         let lag = 0.004 + 0.002 + 0.002 * f64::from(n_com);
-        assert!(error > 0.0004 && error < 0.19 * lag * 1.3, "{n_com}: {error}");
+        assert!(
+            error > 0.0004 && error < 0.19 * lag * 1.3,
+            "{n_com}: {error}"
+        );
     }
 }
 
@@ -353,10 +402,15 @@ fn an_open_interlock_is_named_and_switches_off() {
     let since = b.seq();
     b.run.cycles(5);
     let trip = b.run.events.iter().find_map(|e| match e.kind {
-        EventKind::Tripped { fault, action } if e.seq > since => Some((fault.describe(&b.run.layout), action)),
+        EventKind::Tripped { fault, action } if e.seq > since => {
+            Some((fault.describe(&b.run.layout), action))
+        }
         _ => None,
     });
     let (words, action) = trip.unwrap();
-    assert_eq!((words.id.as_str(), action), ("rig.interlock", Action::PowerOff));
+    assert_eq!(
+        (words.id.as_str(), action),
+        ("rig.interlock", Action::PowerOff)
+    );
     assert!(words.what.contains("Drive enable chain"), "{}", words.what);
 }

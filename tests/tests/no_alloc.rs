@@ -212,7 +212,10 @@ fn hardware_rigs_use_no_heap() {
     b.run.ask(Request::Acknowledge);
     assert!(b.run.until(State::Ready, 100), "{:?}", b.run.events.last());
     let used = b.run.events.iter().any(|e| {
-        matches!(e.kind, EventKind::Warning(Fault::Allocation { .. }) | EventKind::Stopping(StopCause::Fault(_)))
+        matches!(
+            e.kind,
+            EventKind::Warning(Fault::Allocation { .. }) | EventKind::Stopping(StopCause::Fault(_))
+        )
     });
     assert!(!used, "{:?}", b.run.events);
 

@@ -35,7 +35,9 @@ enum RigCommand {
     #[command(after_help = "Example: pantobench rig home assets/rigs/simulated-homing.ron")]
     Home(RigArguments),
     /// Wiring and signs with moves of a fraction of a millimetre.
-    #[command(after_help = "Example: pantobench rig check assets/rigs/simulated-load-cells.ron --json")]
+    #[command(
+        after_help = "Example: pantobench rig check assets/rigs/simulated-load-cells.ron --json"
+    )]
     Check(RigArguments),
     /// Move the motor within its range, hold it, read position and force, park again.
     Jog(JogArguments),
@@ -49,6 +51,15 @@ struct RigArguments {
     /// The rig file.
     #[arg(value_name = "RIG.ron")]
     rig: PathBuf,
+    /// Confirm that a rig which takes two steps to be armed may be moved.
+    #[arg(long)]
+    confirm: bool,
+    /// Let a drive that does not know where it is find its home position first.
+    #[arg(long)]
+    home: bool,
+    /// Move hardware without real-time rights.
+    #[arg(long)]
+    insist: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -66,7 +77,12 @@ struct JogArguments {
     #[command(flatten)]
     rig: RigArguments,
     /// Height to go to, in m.
-    #[arg(long, value_name = "M", conflicts_with = "by", required_unless_present = "by")]
+    #[arg(
+        long,
+        value_name = "M",
+        conflicts_with = "by",
+        required_unless_present = "by"
+    )]
     to: Option<f64>,
     /// Distance from the parked position, in m; upward if above 0.
     #[arg(long, value_name = "M")]
@@ -104,7 +120,9 @@ impl From<WorkError> for Failure {
 impl RigArguments {
     fn stand(&self) -> Result<Stand, Failure> {
         let stop = super::run::stop_flag()?;
-        Ok(Stand::load(&self.rig, stop)?)
+        let mut stand = Stand::load(&self.rig, stop)?;
+        (stand.confirmed, stand.homes, stand.insists) = (self.confirm, self.home, self.insist);
+        Ok(stand)
     }
 }
 
@@ -158,13 +176,20 @@ fn scan_json(found: &Scan) -> Value {
 }
 
 fn print_scan(found: &Scan) {
-    println!("{}: {} of {} exchanges answered\n", found.rig, found.good, found.tried);
+    println!(
+        "{}: {} of {} exchanges answered\n",
+        found.rig, found.good, found.tried
+    );
     let rows: Vec<Vec<String>> = found
         .devices
         .iter()
         .map(|d| {
             let count = [d.exchanges, d.lost, d.late].map(|n| n.to_string());
-            [vec![d.name.clone(), d.state.name().to_owned()], count.to_vec()].concat()
+            [
+                vec![d.name.clone(), d.state.name().to_owned()],
+                count.to_vec(),
+            ]
+            .concat()
         })
         .collect();
     text::table(&["device", "state", "exchanges", "lost", "late"], &rows);
@@ -174,7 +199,12 @@ fn print_scan(found: &Scan) {
         .iter()
         .map(|i| {
             let shown = |x: Option<f64>| text::number(x.unwrap_or(f64::NAN));
-            vec![i.channel.id.into(), i.channel.unit.into(), shown(i.mean), shown(i.deviation)]
+            vec![
+                i.channel.id.into(),
+                i.channel.unit.into(),
+                shown(i.mean),
+                shown(i.deviation),
+            ]
         })
         .collect();
     text::table(&["input", "unit", "mean", "σ"], &rows);

@@ -7,16 +7,18 @@ use crate::changes::{self, Made};
 use crate::conductor::Outcome;
 use crate::follower::Follower;
 use crate::hil_result::HilSamples;
+use crate::permit;
 use crate::recording::{Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
-use drivers::hardware::HardwareError;
-use drivers::rig_file::RigError;
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
+use drivers::hardware::HardwareError;
+use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
+use rt_core::calibration::date::Date;
 use rt_core::channel::Layout;
-use rt_core::link::UserSide;
+use rt_core::link::{Command, Objection, UserSide};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
@@ -47,9 +49,24 @@ pub struct Arguments {
     /// Change parameters while the bench runs, for example 8:q=500,r=2 after 8 s; may be repeated.
     #[arg(long, value_name = "S:ID=VALUE,…")]
     change: Vec<String>,
-    /// Apply changes even if the model says that the loop is unstable or too close to it.
+    /// Go on against an objection, which is recorded: changes of parameters that the model says are unstable (tuning,
+    /// the default), arming without valid calibrations, arming without real-time rights.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT,…",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = "tuning"
+    )]
+    insist: Vec<Insist>,
+    /// Confirm arming on a rig that takes two steps to be armed.
     #[arg(long)]
-    insist: bool,
+    confirm: bool,
+    /// Let a drive that does not know where it is find its home position first.
+    #[arg(long)]
+    home: bool,
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
@@ -69,6 +86,61 @@ pub struct Arguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// What can be insisted on.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Insist {
+    /// Gains that are unstable by the model, or too close to it.
+    Tuning,
+    /// Load cells without valid calibrations.
+    Calibration,
+    /// A loop without real-time rights.
+    RealTime,
+}
+
+impl From<Insist> for Objection {
+    fn from(insist: Insist) -> Self {
+        match insist {
+            Insist::Tuning => Objection::Tuning,
+            Insist::Calibration => Objection::Calibration,
+            Insist::RealTime => Objection::RealTime,
+        }
+    }
+}
+
+/// Refuses to arm, or notes what was insisted on.
+fn ask_permit(
+    user: &mut UserSide,
+    rt: Option<&RtStatus>,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let rig = &user.rig.spec;
+    if let Some(within_s) = rig.safety.confirm_within_s.filter(|_| !arguments.confirm) {
+        return Err(Failure::Input(format!(
+            "'{}' is armed in two steps (safety.confirm_within_s: {within_s}): look at the rig, then run with --confirm",
+            rig.name
+        )));
+    }
+    let insisted: Vec<Objection> = arguments.insist.iter().map(|i| (*i).into()).collect();
+    let found = permit::hindrances(rig, rt, None, Date::today());
+    let (noted, refused): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|h| insisted.contains(&h.objection));
+    if let Some(first) = refused.first() {
+        return Err(Failure::Environment(format!(
+            "arming is refused: {}. Insist on it with --insist={}",
+            permit::sentence(&refused),
+            first.objection.name()
+        )));
+    }
+    let mut kinds: Vec<Objection> = noted.iter().map(|h| h.objection).collect();
+    kinds.dedup();
+    for objection in kinds {
+        // The ring is empty before the first cycle.
+        let _ = user.commands.push(Command::NoteInsisted(objection));
+    }
+    Ok(())
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -118,7 +190,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .map_err(|e| Failure::Input(format!("--seconds is refused: {}", e.problem)))?;
     }
     for text in &arguments.change {
-        let change = changes::parse(text, arguments.insist)
+        let change = changes::parse(text, arguments.insist.contains(&Insist::Tuning))
             .map_err(|e| Failure::Input(format!("--change {text} is refused: {e}")))?;
         loaded.session.changes.push(change);
     }
@@ -182,6 +254,7 @@ fn run_exact(
         ..
     } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
+    ask_permit(&mut user, None, arguments)?;
     let subject = Subject {
         loaded,
         layout: &layout,
@@ -191,6 +264,7 @@ fn run_exact(
     };
     let recording = record::begin(arguments, &subject)?;
     let mut follower = Follower::new(loaded, &layout, designer, params, recording, say);
+    follower.conductor.homes = arguments.home;
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -212,8 +286,11 @@ fn run_real_time(
         t0: SystemTime::now(),
     };
     // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
-    let opened = crate::signals::set_on_request_to_end(&run.user.quit)
-        .map_err(Failure::Environment)
+    let rt = run.rt.clone();
+    let opened = ask_permit(&mut run.user, Some(&rt), arguments)
+        .and_then(|()| {
+            crate::signals::set_on_request_to_end(&run.user.quit).map_err(Failure::Environment)
+        })
         .and_then(|()| record::begin(arguments, &subject));
     let recording = match opened {
         Ok(recording) => recording,
@@ -229,6 +306,7 @@ fn run_real_time(
     }
     let designer = run.designer.take();
     let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
+    follower.conductor.homes = arguments.home;
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         std::thread::park_timeout(Duration::from_millis(5));

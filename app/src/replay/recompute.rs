@@ -162,6 +162,7 @@ fn run(
             &layout,
             bench.channels.len(),
             &embedded.rig,
+            period_s,
         ),
         comparator: Comparator::new(header),
         rt_loop,

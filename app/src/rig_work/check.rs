@@ -101,7 +101,9 @@ impl Answer {
 
 /// The tick in which the reference steps down first.
 fn first_step_down(reference: &[f64], height: f64) -> Option<usize> {
-    let at = reference.windows(2).position(|w| w[0] - w[1] > 0.5 * height);
+    let at = reference
+        .windows(2)
+        .position(|w| w[0] - w[1] > 0.5 * height);
     at.map(|k| k + 1)
 }
 
@@ -110,7 +112,14 @@ struct Questions {
 }
 
 impl Questions {
-    fn ask(&mut self, id: impl Into<String>, question: impl Into<String>, held: bool, found: String, advice: &'static str) {
+    fn ask(
+        &mut self,
+        id: impl Into<String>,
+        question: impl Into<String>,
+        held: bool,
+        found: String,
+        advice: &'static str,
+    ) {
         self.items.push(Item {
             id: id.into(),
             question: question.into(),
@@ -124,7 +133,10 @@ impl Questions {
 /// Moves the rig by a fraction of a millimetre and looks at what it answers. `say` hears what is being done.
 pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkError> {
     let (low, _, park) = stand.range_m();
-    stand.require_in_range("the check needs", (park - LARGEST_STEP_M).max(low.min(park)))?;
+    stand.require_in_range(
+        "the check needs",
+        (park - LARGEST_STEP_M).max(low.min(park)),
+    )?;
     let mut questions = Questions { items: Vec::new() };
     ask_calibrations(stand, &mut questions)?;
     let mut height = FIRST_STEP_M;
@@ -155,7 +167,14 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
     let at_rest = |channel: &str| noise_floor(&played.series(channel)[..rest]);
     let (force_noise_n, position_noise_m) = (at_rest("force"), at_rest("motor_position"));
     ask_exchanges(&played, &mut questions);
-    ask_position(&played, step, hold, height, position_noise_m, &mut questions);
+    ask_position(
+        &played,
+        step,
+        hold,
+        height,
+        position_noise_m,
+        &mut questions,
+    );
     ask_force(&played, step, hold, force_noise_n, &mut questions);
     let cells = stand.file.spec().cells;
     let found = rig_file::find_cells(&stand.path, Some(&crate::home::calibrations_dir()));
@@ -179,7 +198,11 @@ fn ask_calibrations(stand: &Stand, questions: &mut Questions) -> Result<(), Work
         return Ok(());
     }
     let warnings = cells::warnings(&cells, Date::today(), WARN_DAYS);
-    let text = if warnings.is_empty() { "all valid".into() } else { warnings.join("; ") };
+    let text = if warnings.is_empty() {
+        "all valid".into()
+    } else {
+        warnings.join("; ")
+    };
     questions.ask(
         "calibrations",
         "Every load cell has a valid calibration",
@@ -225,7 +248,11 @@ fn ask_position(
         "position.sign",
         "Sent upward, the position rises",
         gain > 0.0,
-        if gain > 0.0 { "same direction".into() } else { "opposite direction".into() },
+        if gain > 0.0 {
+            "same direction".into()
+        } else {
+            "opposite direction".into()
+        },
         "Swap the direction of the encoder or of the drive; do not run before.",
     );
     questions.ask(
@@ -240,7 +267,11 @@ fn ask_position(
         "position.noise",
         "The position is quiet at rest",
         noise < MOST_POSITION_NOISE_M,
-        format!("σ {:.2} µm; expected below {:.0} µm", 1e6 * noise, 1e6 * MOST_POSITION_NOISE_M),
+        format!(
+            "σ {:.2} µm; expected below {:.0} µm",
+            1e6 * noise,
+            1e6 * MOST_POSITION_NOISE_M
+        ),
         "Check shield and supply of the encoder, and that the drive does not hunt.",
     );
 }
@@ -275,7 +306,10 @@ fn ask_force(
     );
     let forces = played.series("force");
     let known: Vec<f64> = forces.into_iter().filter(|x| x.is_finite()).collect();
-    let repeats = known.windows(2).filter(|w| w[0].to_bits() == w[1].to_bits()).count();
+    let repeats = known
+        .windows(2)
+        .filter(|w| w[0].to_bits() == w[1].to_bits())
+        .count();
     let share = repeats as f64 / known.len().max(2) as f64;
     questions.ask(
         "force.alive",
@@ -294,17 +328,14 @@ fn ask_force(
     );
 }
 
-fn ask_cell(
-    played: &Played,
-    cell: &CellSpec,
-    step: usize,
-    hold: usize,
-    questions: &mut Questions,
-) {
+fn ask_cell(played: &Played, cell: &CellSpec, step: usize, hold: usize, questions: &mut Questions) {
     let slope = cell.calibration.as_ref().map(|c| c.line.slope_n_per_unit);
     let answer = Answer::of(&played.series(cell.raw.id), step, hold);
     let within = (FIRST_ANSWER_S / played.period_s) as usize;
-    let first = answer.first(within).zip(slope).map(|(raw, slope)| raw * slope);
+    let first = answer
+        .first(within)
+        .zip(slope)
+        .map(|(raw, slope)| raw * slope);
     questions.ask(
         format!("cell.{}", cell.id),
         format!("Load cell {} ({}) rises when pressed", cell.id, cell.name),

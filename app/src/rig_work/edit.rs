@@ -134,9 +134,15 @@ pub fn with_identified(
     // Below 0 they are noise about 0.
     let not_negative = |x: f64| if x < 5e-7 { 0.0 } else { x };
     let mut changes: Vec<(&[&str], f64)> = vec![
-        (&["motor", "omega_rad_per_s"], found.motor.omega_rad_per_s.value),
+        (
+            &["motor", "omega_rad_per_s"],
+            found.motor.omega_rad_per_s.value,
+        ),
         (&["motor", "damping_ratio"], found.motor.damping_ratio.value),
-        (&["delays", "reference_s"], not_negative(found.motor.delay_s.value)),
+        (
+            &["delays", "reference_s"],
+            not_negative(found.motor.delay_s.value),
+        ),
     ];
     if found.extra_delay_s != 0.0 {
         // What was kept apart is part of what was found.
@@ -144,15 +150,23 @@ pub fn with_identified(
     }
     if let Ok(force) = &found.force {
         changes.push((&["delays", "force_s"], not_negative(force.delay_s.value)));
-        changes.push((&["pad_stiffness_n_per_m"], force.pad_stiffness_n_per_m.value));
-        changes.push((&["pad_damping_ns_per_m"], not_negative(force.pad_damping_ns_per_m.value)));
+        changes.push((
+            &["pad_stiffness_n_per_m"],
+            force.pad_stiffness_n_per_m.value,
+        ));
+        changes.push((
+            &["pad_damping_ns_per_m"],
+            not_negative(force.pad_damping_ns_per_m.value),
+        ));
         changes.extend(force.filter_hz.map(|hz| (filter_path, hz.value)));
     }
     let mut edited = text.to_owned();
     for (path, value) in changes {
         let range = find_value(&edited, path).ok_or_else(|| {
             let field = path.join(".");
-            WorkError::Input(format!("the rig file has no field '{field}' that could be changed"))
+            WorkError::Input(format!(
+                "the rig file has no field '{field}' that could be changed"
+            ))
         })?;
         edited.replace_range(range, &written(value));
     }
@@ -221,7 +235,10 @@ pub fn write(rig: &Path, text: &str, place: &Place) -> Result<PathBuf, WorkError
         )));
     }
     let fresh = |path: &Path| {
-        let file = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+        let file = std::fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(path);
         file.map_err(|e| match e.kind() {
             std::io::ErrorKind::AlreadyExists => WorkError::Input(format!(
                 "{} is already there: choose another name, nothing is overwritten",
@@ -305,18 +322,29 @@ Simulated(
     #[test]
     fn numbers_are_written_with_six_digits_and_stay_floats() {
         let all = [0.0, 212.132034, 240123.456, 5e6, 0.00133512, -3.25, 1.0];
-        let texts = ["0.0", "212.132", "240123.0", "5000000.0", "0.00133512", "-3.25", "1.0"];
+        let texts = [
+            "0.0",
+            "212.132",
+            "240123.0",
+            "5000000.0",
+            "0.00133512",
+            "-3.25",
+            "1.0",
+        ];
         assert_eq!(all.map(written), texts);
     }
 
     #[test]
     fn nothing_is_overwritten_and_the_old_file_is_kept() {
-        let directory = std::env::temp_dir().join(format!("pantobench-edit-{}", std::process::id()));
+        let directory =
+            std::env::temp_dir().join(format!("pantobench-edit-{}", std::process::id()));
         std::fs::create_dir_all(&directory).unwrap();
         let rig = directory.join("rig.ron");
         std::fs::write(&rig, "old").unwrap();
         let keep = sibling(&rig, "before");
-        let place = Place::Replace { keep_old_as: keep.clone() };
+        let place = Place::Replace {
+            keep_old_as: keep.clone(),
+        };
         assert_eq!(write(&rig, "new", &place).unwrap(), rig);
         assert_eq!(std::fs::read_to_string(&rig).unwrap(), "new");
         assert_eq!(std::fs::read_to_string(&keep).unwrap(), "old");
@@ -324,8 +352,15 @@ Simulated(
         assert!(text.contains("already there"), "{text}");
         assert_eq!(std::fs::read_to_string(&rig).unwrap(), "new", "untouched");
         let elsewhere = Place::New(directory.join("sub/rig.ron"));
-        assert!(matches!(write(&rig, "x", &elsewhere), Err(WorkError::Input(_))));
-        assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 2, "nothing is left behind");
+        assert!(matches!(
+            write(&rig, "x", &elsewhere),
+            Err(WorkError::Input(_))
+        ));
+        assert_eq!(
+            std::fs::read_dir(&directory).unwrap().count(),
+            2,
+            "nothing is left behind"
+        );
         std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -54,7 +54,8 @@ pub fn home(stand: &Stand) -> Result<Homed, WorkError> {
             Err(fault) => {
                 let is_over = since_asked.map_or(tried > cycles(CONNECT_S), |n| n > cycles(MOST_S));
                 // A drive that says again that it is not homed, after it was asked, has given up.
-                let gave_up = fault == RigFault::NotHomed && since_asked.is_some_and(|n| n > cycles(1.0));
+                let gave_up =
+                    fault == RigFault::NotHomed && since_asked.is_some_and(|n| n > cycles(1.0));
                 let may_pass = matches!(
                     fault,
                     RigFault::NotHomed | RigFault::Homing | RigFault::Connecting { .. }

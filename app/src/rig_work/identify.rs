@@ -7,8 +7,8 @@ use drivers::rig_file::{self, RigFile};
 use rt_core::bench::profile::{Source, Sweep};
 use rt_core::file;
 use rt_core::identify::{
-    Estimate, ForceFit, MotorFit, Record, Specimen, explained_pct, identify_force, identify_motor, identify_together,
-    noise_floor,
+    Estimate, ForceFit, MotorFit, Record, Specimen, explained_pct, identify_force, identify_motor,
+    identify_together, noise_floor,
 };
 use rt_core::rig::KnownRig;
 use std::path::PathBuf;
@@ -88,10 +88,34 @@ impl Identified {
             found,
         };
         [
-            row("omega_rad_per_s", "Motor ω", "rad/s", b.motor_omega_rad_per_s, Some(self.motor.omega_rad_per_s)),
-            row("damping_ratio", "Motor ζ", "", b.motor_damping_ratio, Some(self.motor.damping_ratio)),
-            row("reference_delay_s", "Reference delay", "s", b.reference_delay_s, Some(self.motor.delay_s)),
-            row("force_delay_s", "Force delay", "s", b.force_delay_s, force.map(|f| f.delay_s)),
+            row(
+                "omega_rad_per_s",
+                "Motor ω",
+                "rad/s",
+                b.motor_omega_rad_per_s,
+                Some(self.motor.omega_rad_per_s),
+            ),
+            row(
+                "damping_ratio",
+                "Motor ζ",
+                "",
+                b.motor_damping_ratio,
+                Some(self.motor.damping_ratio),
+            ),
+            row(
+                "reference_delay_s",
+                "Reference delay",
+                "s",
+                b.reference_delay_s,
+                Some(self.motor.delay_s),
+            ),
+            row(
+                "force_delay_s",
+                "Force delay",
+                "s",
+                b.force_delay_s,
+                force.map(|f| f.delay_s),
+            ),
             Row {
                 id: "force_filter_hz",
                 label: "Force filter",
@@ -99,8 +123,20 @@ impl Identified {
                 before: b.force_filter_hz,
                 found: force.and_then(|f| f.filter_hz),
             },
-            row("pad_stiffness_n_per_m", "Pad stiffness", "N/m", b.pad_stiffness_n_per_m, force.map(|f| f.pad_stiffness_n_per_m)),
-            row("pad_damping_ns_per_m", "Pad damping", "N s/m", b.pad_damping_ns_per_m, force.map(|f| f.pad_damping_ns_per_m)),
+            row(
+                "pad_stiffness_n_per_m",
+                "Pad stiffness",
+                "N/m",
+                b.pad_stiffness_n_per_m,
+                force.map(|f| f.pad_stiffness_n_per_m),
+            ),
+            row(
+                "pad_damping_ns_per_m",
+                "Pad damping",
+                "N s/m",
+                b.pad_damping_ns_per_m,
+                force.map(|f| f.pad_damping_ns_per_m),
+            ),
         ]
     }
 
@@ -176,7 +212,10 @@ fn swing(played: &Played) -> (f64, f64, f64) {
     let rest: Vec<f64> = forces[..played.rest_ticks().min(forces.len())].to_vec();
     let known: Vec<f64> = rest.iter().copied().filter(|f| f.is_finite()).collect();
     let mean = known.iter().sum::<f64>() / known.len().max(1) as f64;
-    let deviations = forces.iter().filter(|f| f.is_finite()).map(|f| (f - mean).abs());
+    let deviations = forces
+        .iter()
+        .filter(|f| f.is_finite())
+        .map(|f| (f - mean).abs());
     let noise = noise_floor(&rest).unwrap_or(0.0);
     (mean, deviations.fold(0.0, f64::max), noise)
 }
@@ -228,7 +267,11 @@ fn find_level(
         ));
         // Known well enough once the probe stands out of the noise.
         let is_clear = peak > 12.0 * noise || next <= 1.5 * level;
-        level = if is_clear { next } else { next.min(8.0 * level) };
+        level = if is_clear {
+            next
+        } else {
+            next.min(8.0 * level)
+        };
         if is_clear || level >= 1.0 {
             break;
         }
@@ -262,7 +305,10 @@ pub fn identify(
     let probe = |level: f64| (steps(level * STEP_M), Some(4.0));
     let (step_level, second_s) = find_level(stand, at_m, probe, say)?;
 
-    say(&format!("sweep from {FROM_HZ} to {} Hz", (0.25 / period_s).min(100.0)));
+    say(&format!(
+        "sweep from {FROM_HZ} to {} Hz",
+        (0.25 / period_s).min(100.0)
+    ));
     let swept = stand.play_profile(at_m, chirp(sweep_level, CHIRP_S, period_s), None)?;
     say(&format!("steps of {:.0} µm", 1e6 * step_level * STEP_M));
     let stepped = stand.play_profile(at_m, steps(step_level * STEP_M), Some(STEPS_S))?;
@@ -304,10 +350,12 @@ pub fn identify(
         force_noise_n,
         position_noise_m,
         predicted_position_pct: explained_pct(&last.position_m, &motor.predict(&last)),
-        predicted_force_pct: force
-            .as_ref()
-            .ok()
-            .map(|fit| explained_pct(&last.force_n, &predicted_force(fit, &specimen, &motor, &last, static_n))),
+        predicted_force_pct: force.as_ref().ok().map(|fit| {
+            explained_pct(
+                &last.force_n,
+                &predicted_force(fit, &specimen, &motor, &last, static_n),
+            )
+        }),
         motor,
         force: force.map_err(|e| e.to_string()),
         force_swing_n: sweep_swing.max(step_swing),

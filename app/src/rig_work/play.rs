@@ -4,17 +4,19 @@
 use super::WorkError;
 use crate::conductor::Outcome;
 use crate::follower::Follower;
+use crate::permit;
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::{LoadedSession, Session};
 use drivers::rig_file::RigFile;
 use drivers::simulated::Injection;
 use rt_core::bench::BenchConfig;
 use rt_core::bench::profile::{ProfileConfig, Source};
+use rt_core::calibration::date::Date;
 use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::guard::State;
 use rt_core::identify::Record;
-use rt_core::link::UserSide;
+use rt_core::link::{Command, Objection, UserSide};
 use rt_core::rt_env::RtRequest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,6 +35,12 @@ pub struct Stand {
     pub period_us: Option<f64>,
     /// Faults that a simulated rig shows.
     pub inject: Vec<Injection>,
+    /// Whether a person has confirmed that the rig may be armed, where it takes two steps.
+    pub confirmed: bool,
+    /// Whether the drive may find its home position first.
+    pub homes: bool,
+    /// Whether a person insists on moving hardware without real-time rights.
+    pub insists: bool,
     /// Ends the work in a controlled way.
     pub stop: Arc<AtomicBool>,
 }
@@ -46,6 +54,9 @@ impl Stand {
             file,
             period_us: None,
             inject: Vec::new(),
+            confirmed: false,
+            homes: false,
+            insists: false,
             stop,
         })
     }
@@ -76,7 +87,10 @@ impl Stand {
 
     /// A session on this rig, as if it stood beside the rig file.
     pub fn session(&self, title: &str, bench: BenchConfig, seconds: Option<f64>) -> LoadedSession {
-        let rig = self.path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let rig = self
+            .path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned());
         LoadedSession {
             path: self.path.with_file_name("commissioning.ron"),
             session: Session {
@@ -116,6 +130,12 @@ impl Stand {
 
     /// Plays a session to its end.
     pub fn play(&self, loaded: &LoadedSession) -> Result<Played, WorkError> {
+        let safety = self.file.spec().safety;
+        if safety.confirm_within_s.is_some() && !self.confirmed {
+            return Err(WorkError::Input(
+                "this rig is armed in two steps: look at it, then confirm (--confirm)".into(),
+            ));
+        }
         if self.is_simulated() {
             self.play_exact(loaded)
         } else {
@@ -137,6 +157,7 @@ impl Stand {
         let mut frames = Vec::new();
         let outcome = {
             let mut follower = Follower::new(loaded, &layout, designer, params, None, |_| {});
+            follower.conductor.homes = self.homes;
             follower.on_frame = Some(Box::new(|frame| frames.push(*frame)));
             while rt_loop.cycle() {
                 follower.follow(&mut user, &self.stop);
@@ -150,11 +171,25 @@ impl Stand {
     fn play_in_real_time(&self, loaded: &LoadedSession) -> Result<Played, WorkError> {
         let mut run = runtime::start_real_time(loaded).map_err(start_error)?;
         run.user.display = None;
+        let found = permit::hindrances(&run.user.rig.spec, Some(&run.rt), None, Date::today());
+        let is_rights = |h: &permit::Hindrance| h.objection == Objection::RealTime;
+        if let Some(hindrance) = found.into_iter().find(is_rights) {
+            if !self.insists {
+                run.quit();
+                let text = format!("{} (--insist goes on all the same)", hindrance.text);
+                return Err(WorkError::Environment(text));
+            }
+            let _ = run
+                .user
+                .commands
+                .push(Command::NoteInsisted(hindrance.objection));
+        }
         let mut frames = Vec::new();
         let designer = run.designer.take();
         let outcome = {
             let layout = &run.layout;
             let mut follower = Follower::new(loaded, layout, designer, run.params, None, |_| {});
+            follower.conductor.homes = self.homes;
             follower.on_frame = Some(Box::new(|frame| frames.push(*frame)));
             while !run.thread.is_finished() {
                 follower.follow(&mut run.user, &self.stop);

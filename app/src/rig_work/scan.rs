@@ -209,7 +209,13 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
         .collect();
     let absent = devices.iter().filter(|d| !d.answers);
     let mut differences: Vec<String> = absent
-        .map(|d| format!("{} is expected and does not answer ({})", d.name, d.state.name()))
+        .map(|d| {
+            format!(
+                "{} is expected and does not answer ({})",
+                d.name,
+                d.state.name()
+            )
+        })
         .collect();
     if let Some(fault) = &fault {
         differences.push(format!("{}. {}", fault.what, fault.advice));

@@ -73,7 +73,9 @@ pub fn run(a: &IdentifyArguments) -> Result<(), Failure> {
         print(&found);
         match &written {
             Some(path) => println!("\nwritten to {}", path.display()),
-            None => println!("\nnothing was written; --write puts it into the rig file, --out into a new one"),
+            None => println!(
+                "\nnothing was written; --write puts it into the rig file, --out into a new one"
+            ),
         }
     }
     for doubt in found.doubts() {
@@ -100,10 +102,17 @@ fn keep(rig: &Path, out: Option<&Path>, found: &Identified) -> Result<PathBuf, F
             // A bare name means beside the rig file.
             let is_bare = path.parent().is_none_or(|p| p.as_os_str().is_empty());
             let beside = |path: &Path| rig.with_file_name(path.file_name().unwrap_or_default());
-            Place::New(if is_bare { beside(path) } else { path.to_owned() })
+            Place::New(if is_bare {
+                beside(path)
+            } else {
+                path.to_owned()
+            })
         }
         None => {
-            let when: String = now.chars().map(|c| if c == ':' { '-' } else { c }).collect();
+            let when: String = now
+                .chars()
+                .map(|c| if c == ':' { '-' } else { c })
+                .collect();
             Place::Replace {
                 keep_old_as: edit::sibling(rig, &format!("before-{when}")),
             }
@@ -166,7 +175,10 @@ fn print(found: &Identified) {
             ]
         })
         .collect();
-    text::table(&["value", "unit", "rig file", "found", "± 95 %", "change"], &rows);
+    text::table(
+        &["value", "unit", "rig file", "found", "± 95 %", "change"],
+        &rows,
+    );
     println!(
         "\nnoise at rest: force σ {:.3} N, position σ {:.2} µm; the force swung by {:.0} N about {:.1} N",
         found.force_noise_n,
