@@ -12,7 +12,7 @@ mod run;
 pub(crate) mod session;
 mod simulate;
 mod steady;
-mod text;
+pub(crate) mod text;
 mod validate;
 
 use clap::{Parser, Subcommand};

@@ -5,6 +5,7 @@ pub mod check;
 pub mod edit;
 pub mod home;
 pub mod identify;
+pub mod job;
 pub mod jog;
 pub mod play;
 pub mod scan;

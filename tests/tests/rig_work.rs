@@ -30,7 +30,7 @@ fn stand(rig: &str, faults: &[&str]) -> Stand {
 /// An injection as a session file writes it.
 fn ron_injection(text: &str) -> Injection {
     let session = format!(
-        r#"Session(title: "t", bench: Jog(()), rig: "../assets/rigs/simulated-dsa-380.ron", inject: [{text}])"#
+        r#"Session(title: "t", bench: Jog(), rig: "../assets/rigs/simulated-dsa-380.ron", inject: [{text}])"#
     );
     integration_tests::session_from(&session).session.inject[0]
 }

@@ -138,7 +138,7 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
         (park - LARGEST_STEP_M).max(low.min(park)),
     )?;
     let mut questions = Questions { items: Vec::new() };
-    ask_calibrations(stand, &mut questions)?;
+    let cells = ask_calibrations(stand, &mut questions)?;
     let mut height = FIRST_STEP_M;
     let (played, hold, step) = loop {
         say(&format!("a step of {:.0} µm", 1e6 * height));
@@ -157,7 +157,13 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
         let position = Answer::of(&played.series("motor_position"), step, hold);
         let within = (FIRST_ANSWER_S / played.period_s) as usize;
         let (moved, error) = position.end();
-        let is_clear = force.first(within).is_some() && moved.abs() > 4.0 * CLEAR * error;
+        let answers = |cell: &CellSpec| {
+            let raw = Answer::of(&played.series(cell.raw.id), step, hold);
+            raw.first(within).is_some()
+        };
+        let is_clear = force.first(within).is_some()
+            && moved.abs() > 4.0 * CLEAR * error
+            && cells.iter().all(answers);
         if is_clear || height >= LARGEST_STEP_M {
             break (played, hold, step);
         }
@@ -176,9 +182,6 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
         &mut questions,
     );
     ask_force(&played, step, hold, force_noise_n, &mut questions);
-    let cells = stand.file.spec().cells;
-    let found = rig_file::find_cells(&stand.path, Some(&crate::home::calibrations_dir()));
-    let cells = found.map_or(cells, |found| found.cells);
     for cell in &cells {
         ask_cell(&played, cell, step, hold, &mut questions);
     }
@@ -190,12 +193,12 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
     })
 }
 
-fn ask_calibrations(stand: &Stand, questions: &mut Questions) -> Result<(), WorkError> {
+fn ask_calibrations(stand: &Stand, questions: &mut Questions) -> Result<Vec<CellSpec>, WorkError> {
     let own = crate::home::calibrations_dir();
     let found = rig_file::find_cells(&stand.path, Some(&own));
     let cells = found.map_err(|e| WorkError::Input(e.to_string()))?.cells;
     if cells.is_empty() {
-        return Ok(());
+        return Ok(cells);
     }
     let warnings = cells::warnings(&cells, Date::today(), WARN_DAYS);
     let text = if warnings.is_empty() {
@@ -210,7 +213,7 @@ fn ask_calibrations(stand: &Stand, questions: &mut Questions) -> Result<(), Work
         text,
         "Calibrate the cells: pantobench calibrate new, or the panel Rig.",
     );
-    Ok(())
+    Ok(cells)
 }
 
 fn ask_exchanges(played: &Played, questions: &mut Questions) {
