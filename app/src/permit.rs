@@ -96,7 +96,7 @@ mod tests {
         let day = |text: &str| Date::parse(text).unwrap();
         let made = rig.cells[0].calibration.as_ref().unwrap().made.date();
         assert_eq!(hindrances(&rig, None, None, made), []);
-        let far = hindrances(&rig, None, None, day("2090-01-01"));
+        let far = hindrances(&rig, None, None, day("2099-06-01"));
         assert_eq!(far.len(), rig.cells.len());
         assert!(
             far[0].text.contains("calibrate it") && far[0].text.contains("valid until"),

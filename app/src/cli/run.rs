@@ -18,7 +18,7 @@ use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::calibration::date::Date;
 use rt_core::channel::Layout;
-use rt_core::link::{Command, Objection, UserSide};
+use rt_core::link::{Command, Objection, StopCause, UserSide};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
@@ -64,6 +64,9 @@ pub struct Arguments {
     /// Confirm arming on a rig that takes two steps to be armed.
     #[arg(long)]
     confirm: bool,
+    /// Who holds the dead man's switch of a rig that has one: this program, or a person who keeps Enter pressed.
+    #[arg(long, value_enum, value_name = "WHO", default_value = "program")]
+    dead_man: DeadMan,
     /// Let a drive that does not know where it is find its home position first.
     #[arg(long)]
     home: bool,
@@ -86,6 +89,38 @@ pub struct Arguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// Who holds the dead man's switch.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DeadMan {
+    /// This program, as long as it runs.
+    Program,
+    /// Whoever keeps a key pressed: every line or byte on standard input counts.
+    Keys,
+}
+
+impl DeadMan {
+    /// Set whenever a key was pressed; `None` if this program holds the switch.
+    fn watch(self) -> Result<Option<Arc<AtomicBool>>, Failure> {
+        use std::io::Read;
+        if self == DeadMan::Program {
+            return Ok(None);
+        }
+        let pressed = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&pressed);
+        let listen = move || {
+            let mut bytes = [0; 64];
+            // At its end nobody presses anything any more.
+            while std::io::stdin().read(&mut bytes).is_ok_and(|n| n > 0) {
+                seen.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        };
+        let thread = std::thread::Builder::new().name("pantobench-keys".into());
+        let listening = thread.spawn(listen);
+        listening.map_err(|e| Failure::Environment(format!("no thread for the keys: {e}")))?;
+        Ok(Some(pressed))
+    }
 }
 
 /// What can be insisted on.
@@ -255,6 +290,7 @@ fn run_exact(
     } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
     ask_permit(&mut user, None, arguments)?;
+    let held = arguments.dead_man.watch()?;
     let subject = Subject {
         loaded,
         layout: &layout,
@@ -265,6 +301,7 @@ fn run_exact(
     let recording = record::begin(arguments, &subject)?;
     let mut follower = Follower::new(loaded, &layout, designer, params, recording, say);
     follower.conductor.homes = arguments.home;
+    follower.dead_man = held.clone();
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -277,6 +314,7 @@ fn run_real_time(
     arguments: &Arguments,
     stop: &AtomicBool,
 ) -> Result<Report, Failure> {
+    let held = arguments.dead_man.watch()?;
     let mut run = runtime::start_real_time(loaded).map_err(start_failure)?;
     let subject = Subject {
         loaded,
@@ -307,6 +345,7 @@ fn run_real_time(
     let designer = run.designer.take();
     let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
     follower.conductor.homes = arguments.home;
+    follower.dead_man = held.clone();
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         std::thread::park_timeout(Duration::from_millis(5));
@@ -369,6 +408,13 @@ fn judge(report: &Report) -> Result<(), Failure> {
             "the change after {} s was refused: {refused}. Insist on it with --insist or insist: true",
             made.after_s
         )));
+    }
+    if let Some(cause @ (StopCause::DeadMan | StopCause::ArmedTooLong)) = outcome.stop {
+        let text = match cause {
+            StopCause::DeadMan => "stopped: nobody held the dead man's switch",
+            _ => "stopped: it was armed and did not run in time",
+        };
+        return Err(Failure::Result(text.into()));
     }
     if !outcome.ran {
         let why = outcome.warning.map_or_else(

@@ -91,6 +91,13 @@ impl Answer {
         soon.copied().find(|x| x.abs() > clear)
     }
 
+    /// Whether it answers so strongly that its first swing, and not a later one, is the first to stand out.
+    fn is_clear(&self, within: usize) -> bool {
+        let soon = self.after.iter().take(within);
+        let strongest = soon.fold(0.0_f64, |a, x| a.max(x.abs()));
+        strongest > 3.0 * CLEAR * self.noise
+    }
+
     /// Where it ends, and the standard error of that.
     fn end(&self) -> (f64, f64) {
         let last = &self.after[self.after.len() * 3 / 4..];
@@ -159,9 +166,9 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
         let (moved, error) = position.end();
         let answers = |cell: &CellSpec| {
             let raw = Answer::of(&played.series(cell.raw.id), step, hold);
-            raw.first(within).is_some()
+            raw.is_clear(within)
         };
-        let is_clear = force.first(within).is_some()
+        let is_clear = force.is_clear(within)
             && moved.abs() > 4.0 * CLEAR * error
             && cells.iter().all(answers);
         if is_clear || height >= LARGEST_STEP_M {

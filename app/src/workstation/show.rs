@@ -1,7 +1,7 @@
 //! The picture: bars, panels, and what lies on top of them.
 
 use super::act::Prompt;
-use super::rig_work::show_working;
+use super::rig_work::{DEAD_MAN, show_working};
 use super::{Active, RESTING, Slot, Workstation};
 use crate::analysis::stretch::Offered;
 use crate::command::UiCommand;
@@ -98,6 +98,12 @@ impl Workstation {
                     paused: self.paused_at_s.is_some(),
                     is_replay: self.replay.is_some(),
                     recorder: recorder.as_ref(),
+                    dead_man: run
+                        .rig
+                        .spec
+                        .safety
+                        .dead_man_s
+                        .map(|_| ui.input(|i| i.key_down(DEAD_MAN))),
                 };
                 Panel::top("status").show(ui, |ui| {
                     ui.add_space(6.0);
