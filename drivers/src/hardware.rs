@@ -56,9 +56,8 @@ impl BusConfig {
     /// Sets the bus up; devices may be absent and come later. `number` counts from 1 and is named in faults.
     fn open(&self, number: u16, context: &BusContext) -> Result<Box<dyn Bus>, HardwareError> {
         let bus: Result<Box<dyn Bus>, String> = match self {
-            BusConfig::LinUdp(config) => {
-                LinUdp::open(config, number, context.catch_up_m_per_s).map(|bus| Box::new(bus) as Box<dyn Bus>)
-            }
+            BusConfig::LinUdp(config) => LinUdp::open(config, number, context.catch_up_m_per_s)
+                .map(|bus| Box::new(bus) as Box<dyn Bus>),
             BusConfig::Serial(config) => {
                 SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
             }
@@ -183,7 +182,9 @@ impl HardwareRig {
             bound_cells.push(Cell {
                 input: inputs.len(),
                 column: 0,
-                strip: strips.iter().position(|s| Some(*s) == cell.strip.as_deref()),
+                strip: strips
+                    .iter()
+                    .position(|s| Some(*s) == cell.strip.as_deref()),
             });
             inputs.push(input(&cell.input, Align::Hold, cell.max_age_s));
         }
@@ -233,7 +234,12 @@ impl HardwareRig {
 
     /// Brings all inputs to the tick; the first fault is an open interlock, then what a bus says, then an input that
     /// is too old.
-    fn read(&mut self, tick_nanos: u64, bus_fault: Option<RigFault>, frame: &mut Frame) -> Result<(), RigFault> {
+    fn read(
+        &mut self,
+        tick_nanos: u64,
+        bus_fault: Option<RigFault>,
+        frame: &mut Frame,
+    ) -> Result<(), RigFault> {
         let mut stale = None;
         for (i, input) in self.inputs.iter().enumerate() {
             let aligned = input.align.at(tick_nanos, &self.slots[input.slot]);
@@ -283,7 +289,8 @@ impl HardwareRig {
         }
         frame.values[self.force_column] = total;
         for channel in &self.auxiliary {
-            frame.values[channel.column] = channel.offset + channel.scale * self.values[channel.input];
+            frame.values[channel.column] =
+                channel.offset + channel.scale * self.values[channel.input];
         }
     }
 }
@@ -438,11 +445,7 @@ impl HardwareConfig {
                 .map(|i| measured(format!("{INTERLOCK_PREFIX}{}", i.id), i.label.clone(), "")),
         );
         let age = |id: &str, label: &str| {
-            measured(
-                format!("{AGE_PREFIX}{id}"),
-                format!("Age of: {label}"),
-                "s",
-            )
+            measured(format!("{AGE_PREFIX}{id}"), format!("Age of: {label}"), "s")
         };
         channels.push(age(POSITION.id, POSITION.label));
         channels.extend(cells.iter().map(|c| age(c.raw.id, c.raw.label)));

@@ -14,7 +14,9 @@ static NAMES: OnceLock<std::sync::Mutex<BTreeSet<&'static str>>> = OnceLock::new
 /// The same text, for ever.
 pub fn intern(text: &str) -> &'static str {
     let names = NAMES.get_or_init(Default::default);
-    let mut names = names.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let mut names = names
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = names.get(text) {
         return known;
     }

@@ -91,7 +91,11 @@ impl Open {
             lost = 1;
         }
         self.is_silent = false;
-        self.behind_for = if self.len == 0 { 0 } else { self.behind_for + 1 };
+        self.behind_for = if self.len == 0 {
+            0
+        } else {
+            self.behind_for + 1
+        };
         self.sent[self.len] = now;
         self.len += 1;
         lost as u64
@@ -203,7 +207,11 @@ impl<T: Transport> LinUdp<T> {
             let now = self.transport.now();
             // Between request and answer; if this may be the answer to an earlier request, at the earliest.
             let waited_for = self.wait_nanos > 0 && !is_late;
-            let measured = if waited_for { sent + now.saturating_sub(sent) / 2 } else { sent };
+            let measured = if waited_for {
+                sent + now.saturating_sub(sent) / 2
+            } else {
+                sent
+            };
             self.take(&response, measured, now, inputs);
         }
         (has_answer, has_late)

@@ -12,8 +12,8 @@ pub mod port;
 
 pub use config::{Protocol, SerialConfig};
 
-use crate::hardware::{BUS_PRIORITY, BusContext};
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
+use crate::hardware::{BUS_PRIORITY, BusContext};
 use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram};
 use amplifier::{Reader, Values};
 use config::MOST_FIELDS;
@@ -399,7 +399,8 @@ impl<O: Opener> Line<O> {
                     let look = |bytes: &[u8]| config.look_for_response(bytes);
                     window.push(byte, look, |frame| {
                         // An answer to nothing is an echo of something that was given up.
-                        let Some((response, sent)) = linrs::read_response(frame).zip(asked.take()) else {
+                        let Some((response, sent)) = linrs::read_response(frame).zip(asked.take())
+                        else {
                             return;
                         };
                         give(drive_item(&response, sent + now.saturating_sub(sent) / 2));

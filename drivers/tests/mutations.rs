@@ -35,7 +35,9 @@ fn mutate(random: &mut fastrand::Rng, bytes: &mut Vec<u8>) {
                 bytes.remove(at);
             }
             4 if !bytes.is_empty() => bytes[at] ^= 1 << random.u8(0..8),
-            5 if !bytes.is_empty() => bytes[at] = [0, 1, 0x7F, 0x80, 0xFF, b'.', b',', b'\n'][random.usize(0..8)],
+            5 if !bytes.is_empty() => {
+                bytes[at] = [0, 1, 0x7F, 0x80, 0xFF, b'.', b',', b'\n'][random.usize(0..8)]
+            }
             6 => bytes.reverse(),
             _ if !bytes.is_empty() => bytes[at] = random.u8(..),
             _ => {}
@@ -82,7 +84,10 @@ fn datagrams() {
         }
     }
     let least = count() / 20;
-    assert!(understood.iter().all(|n| *n > least), "{understood:?}: the mutations leave too little");
+    assert!(
+        understood.iter().all(|n| *n > least),
+        "{understood:?}: the mutations leave too little"
+    );
 }
 
 fn linrs(checksum: Checksum) -> LinRsConfig {
@@ -117,11 +122,15 @@ fn drives_on_a_line() {
         let mut bytes = out[..len].to_vec();
         mutate(&mut random, &mut bytes);
         for byte in bytes {
-            to_rig.push(byte, |b| config.look_for_response(b), |frame| {
-                let read = linrs::read_response(frame).unwrap();
-                found += 1;
-                wrong += u64::from(read.position.abs() > 1_000_000);
-            });
+            to_rig.push(
+                byte,
+                |b| config.look_for_response(b),
+                |frame| {
+                    let read = linrs::read_response(frame).unwrap();
+                    found += 1;
+                    wrong += u64::from(read.position.abs() > 1_000_000);
+                },
+            );
         }
         let telegram = Telegram {
             control: 0x3F,
@@ -131,10 +140,17 @@ fn drives_on_a_line() {
         let mut bytes = out[..len].to_vec();
         mutate(&mut random, &mut bytes);
         for byte in bytes {
-            to_drive.push(byte, |b| config.look_for_request(b), |f| requests += u64::from(linrs::read_request(f).is_some()));
+            to_drive.push(
+                byte,
+                |b| config.look_for_request(b),
+                |f| requests += u64::from(linrs::read_request(f).is_some()),
+            );
         }
     }
-    assert!(found > count() / 20 && requests > count() / 20, "{found} {requests}");
+    assert!(
+        found > count() / 20 && requests > count() / 20,
+        "{found} {requests}"
+    );
     // One damaged telegram in 65536 has the right checksum by chance, and not even all of those show.
     assert!(wrong <= 5 + count() / 20_000, "{wrong} of {found}");
 }
@@ -147,8 +163,16 @@ fn amplifiers() {
         separator: ",".into(),
         prefix: String::new(),
         fields: vec![
-            AsciiField { name: "a".into(), index: 0, scale: 1.0 },
-            AsciiField { name: "b".into(), index: 3, scale: -2.0 },
+            AsciiField {
+                name: "a".into(),
+                index: 0,
+                scale: 1.0,
+            },
+            AsciiField {
+                name: "b".into(),
+                index: 3,
+                scale: -2.0,
+            },
         ],
         start: String::new(),
     };
@@ -156,8 +180,18 @@ fn amplifiers() {
         header: vec![0xAA, 0x55],
         length: 12,
         fields: vec![
-            BinaryField { name: "a".into(), offset: 2, format: Format::F32Le, scale: 1.0 },
-            BinaryField { name: "b".into(), offset: 6, format: Format::I24Be, scale: 0.1 },
+            BinaryField {
+                name: "a".into(),
+                offset: 2,
+                format: Format::F32Le,
+                scale: 1.0,
+            },
+            BinaryField {
+                name: "b".into(),
+                offset: 6,
+                format: Format::I24Be,
+                scale: 0.1,
+            },
         ],
         checksum: Checksum::Crc16Modbus,
         checksum_from: 0,
@@ -194,9 +228,13 @@ fn rubbish() {
     let mut window = Window::default();
     for _ in 0..count() {
         let byte = [0x01, 0x11, 19, 0x02, 2, 0, random.u8(..)][random.usize(0..7)];
-        window.push(byte, |b| config.look_for_response(b), |frame| {
-            assert!(linrs::read_response(frame).is_some());
-        });
+        window.push(
+            byte,
+            |b| config.look_for_response(b),
+            |frame| {
+                assert!(linrs::read_response(frame).is_some());
+            },
+        );
         let len = random.usize(0..80);
         let bytes: Vec<u8> = (0..len).map(|_| random.u8(..)).collect();
         let _ = read_response(&bytes);

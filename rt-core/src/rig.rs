@@ -1,10 +1,12 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+mod compensation;
 pub mod device;
 pub mod fault;
 mod known;
 mod safety;
 
+pub use compensation::PlayedBand;
 pub use fault::RigFault;
 pub use known::KnownRig;
 pub use safety::SafetySpec;

@@ -151,8 +151,14 @@ pub fn from_ron<T: serde::de::DeserializeOwned>(text: &str) -> T {
 }
 
 impl LinkBench {
-    /// The shipped rig with some changes.
+    /// A profile on the shipped rig with some changes.
     pub fn new(setup: Setup, change: impl FnOnce(&mut HardwareConfig)) -> Self {
+        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2)";
+        Self::with(setup, bench, change)
+    }
+
+    /// A bench on the shipped rig with some changes.
+    pub fn with(setup: Setup, bench: &str, change: impl FnOnce(&mut HardwareConfig)) -> Self {
         let mut config = rig_config();
         if setup == Setup::LinRs {
             config.buses[0] = BusConfig::Serial(from_ron(LINRS));
@@ -217,10 +223,9 @@ impl LinkBench {
         }
         let found = find_cells(&rig_path(), None).unwrap_or_else(|e| panic!("{e}"));
         let rig = HardwareRig::assemble(&config, buses, found.cells, Box::new(clock.clone()));
-        let session = session_from(
-            r#"Session(title: "link faults", bench: Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2),
-            rig: "../assets/rigs/linmot-udp-serial.ron")"#,
-        );
+        let session = session_from(&format!(
+            r#"Session(title: "link", bench: {bench}, rig: "../assets/rigs/linmot-udp-serial.ron")"#
+        ));
         Self {
             run: ExactRun::on(&session, Box::new(rig), clock.clone()),
             drive_faults,

@@ -108,7 +108,10 @@ impl FromStr for Planned {
         let fault = LinkFault::ALL.into_iter().find(|f| f.name() == name);
         let fault = fault.ok_or_else(|| {
             let known = LinkFault::ALL.map(LinkFault::name).join(", ");
-            FieldError::new(text, format!("'{name}' is no fault; expected one of: {known}"))
+            FieldError::new(
+                text,
+                format!("'{name}' is no fault; expected one of: {known}"),
+            )
         })?;
         let (from, lasts) = times.split_once('+').unwrap_or((times, "1e9"));
         let number = |text: &str| text.parse().ok().filter(|s: &f64| (0.0..=1e9).contains(s));
@@ -160,7 +163,11 @@ impl Board {
         if self.switched.load(Ordering::Acquire) & fault.bit() != 0 {
             return true;
         }
-        let now = if self.planned.is_empty() { 0 } else { RealClock.now() };
+        let now = if self.planned.is_empty() {
+            0
+        } else {
+            RealClock.now()
+        };
         self.planned
             .iter()
             .any(|(bit, from, to)| bit & fault.bit() != 0 && (*from..*to).contains(&now))
@@ -174,14 +181,33 @@ mod tests {
     #[test]
     fn planned_faults_are_read_and_nonsense_is_explained() {
         let planned: Planned = "drive:drive-error@5+0.25".parse().unwrap();
-        assert_eq!((planned.fault, planned.from_s, planned.for_s), (LinkFault::DriveError, 5.0, 0.25));
+        assert_eq!(
+            (planned.fault, planned.from_s, planned.for_s),
+            (LinkFault::DriveError, 5.0, 0.25)
+        );
         let text = "amp:lots@1".parse::<Planned>().unwrap_err().to_string();
-        assert!(text.contains("lots") && text.contains("wrong-checksum"), "{text}");
-        for bad in ["", "drive", "drive:lost", "drive:lost@x", "drive:lost@-1", "drive:lost@1+nan"] {
+        assert!(
+            text.contains("lots") && text.contains("wrong-checksum"),
+            "{text}"
+        );
+        for bad in [
+            "",
+            "drive",
+            "drive:lost",
+            "drive:lost@x",
+            "drive:lost@-1",
+            "drive:lost@1+nan",
+        ] {
             let text = bad.parse::<Planned>().unwrap_err().to_string();
             assert!(text.contains("BUS:FAULT@FROM"), "{bad}: {text}");
         }
-        let board = Board::of("drive", &["drive:lost@0".parse().unwrap(), "drive:late@900".parse().unwrap()]);
+        let board = Board::of(
+            "drive",
+            &[
+                "drive:lost@0".parse().unwrap(),
+                "drive:late@900".parse().unwrap(),
+            ],
+        );
         assert!(board.has(LinkFault::Lost) && !board.has(LinkFault::Late));
         board.set(LinkFault::Stuck, true);
         assert!(board.has(LinkFault::Stuck));

@@ -107,7 +107,9 @@ impl EmulatedDrive {
     }
 
     fn is_enabled(&self, now: u64) -> bool {
-        let since = self.on_since.filter(|since| now.saturating_sub(*since) >= ENABLE_NANOS);
+        let since = self
+            .on_since
+            .filter(|since| now.saturating_sub(*since) >= ENABLE_NANOS);
         since.is_some() && self.home_since.is_none() && !self.faults.has(LinkFault::Disabled)
     }
 
@@ -177,7 +179,10 @@ impl EmulatedDrive {
             (status::OPERATION_ENABLED, is_enabled),
             (status::ERROR, self.error != 0),
             (status::HOMED, self.is_homed),
-            (status::MOTION_ACTIVE, self.home_since.is_some() && !self.is_homed),
+            (
+                status::MOTION_ACTIVE,
+                self.home_since.is_some() && !self.is_homed,
+            ),
         ] {
             word |= if is_set { bit } else { 0 };
         }

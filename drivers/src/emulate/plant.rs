@@ -1,7 +1,7 @@
 //! The one plant behind all emulated devices: it advances by time, whoever looks at it and however often.
 
-use crate::simulated::{MotorFault, Plant, PlantModel, Sensor, SimulatedConfig};
 use crate::simulated::LoadCells;
+use crate::simulated::{MotorFault, Plant, PlantModel, Sensor, SimulatedConfig};
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::NANOS_PER_SECOND;
@@ -34,7 +34,11 @@ pub struct SharedPlant {
 impl SharedPlant {
     /// At rest in the parked position.
     pub fn new(config: &SimulatedConfig, pantograph: &Pantograph) -> Self {
-        let model = PlantModel::build(config, pantograph, STEP_NANOS as f64 / NANOS_PER_SECOND as f64);
+        let model = PlantModel::build(
+            config,
+            pantograph,
+            STEP_NANOS as f64 / NANOS_PER_SECOND as f64,
+        );
         let sensor = &config.position_sensor;
         #[expect(clippy::disallowed_types, reason = "no real-time thread")]
         let state = std::sync::Mutex::new(State {
@@ -48,7 +52,12 @@ impl SharedPlant {
                 None,
                 config.seed.wrapping_add(1),
             ),
-            cells: LoadCells::new(&config.load_cells, &[], config.force_sensor.range_n, config.seed),
+            cells: LoadCells::new(
+                &config.load_cells,
+                &[],
+                config.force_sensor.range_n,
+                config.seed,
+            ),
         });
         Self {
             state: Arc::new(state),
@@ -57,7 +66,10 @@ impl SharedPlant {
 
     /// The plant at a time.
     fn at<T>(&self, now: u64, look: impl FnOnce(&mut State) -> T) -> T {
-        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut state = self
+            .state
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner());
         if state.until.is_none() {
             state.begin = now;
         }
@@ -122,7 +134,8 @@ mod tests {
     const MS: u64 = 1_000_000;
 
     fn plant() -> SharedPlant {
-        let rig = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/simulated-load-cells.ron");
+        let rig =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/simulated-load-cells.ron");
         let mut config = rig_model(&rig).unwrap();
         config.position_sensor.noise_m = 0.0;
         config.position_sensor.resolution_m = None;

@@ -30,11 +30,13 @@ impl Pty {
             }
             std::fs::remove_file(link).map_err(|e| format!("'{path}' cannot be replaced: {e}"))?;
         }
-        let (device, name) = open_pair().map_err(|e| format!("there is no pseudo-terminal: {e}"))?;
+        let (device, name) =
+            open_pair().map_err(|e| format!("there is no pseudo-terminal: {e}"))?;
         let line = File::options().read(true).write(true).open(&name);
         let line = line.map_err(|e| format!("'{}' cannot be opened: {e}", name.display()))?;
-        std::os::unix::fs::symlink(&name, link)
-            .map_err(|e| format!("'{path}' cannot be made ({e}); give the port a path that can be written"))?;
+        std::os::unix::fs::symlink(&name, link).map_err(|e| {
+            format!("'{path}' cannot be made ({e}); give the port a path that can be written")
+        })?;
         Ok(Self {
             device,
             _line: line,
@@ -73,7 +75,9 @@ impl Drop for Pty {
 
 fn open_pair() -> io::Result<(File, PathBuf)> {
     // SAFETY: no pointers; the result is checked.
-    let fd = unsafe { libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC) };
+    let fd = unsafe {
+        libc::posix_openpt(libc::O_RDWR | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_CLOEXEC)
+    };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }

@@ -77,8 +77,9 @@ impl Device for LinRs {
         let mut requests = Vec::new();
         for &byte in heard {
             let look = |bytes: &[u8]| self.config.look_for_request(bytes);
-            self.window
-                .push(byte, look, |frame| requests.extend(linrs::read_request(frame)));
+            self.window.push(byte, look, |frame| {
+                requests.extend(linrs::read_request(frame))
+            });
         }
         let is_alive = self.drive.is_alive(now);
         for request in requests.into_iter().filter(|_| is_alive) {
@@ -224,7 +225,11 @@ impl Emulated for EmulatedSerial {
             };
             say.clear();
             self.device.step(clock.now(), &heard[..len], &mut say);
-            if let Some(pty) = self.pty.as_mut().filter(|_| !self.faults.has(LinkFault::PowerLoss)) {
+            if let Some(pty) = self
+                .pty
+                .as_mut()
+                .filter(|_| !self.faults.has(LinkFault::PowerLoss))
+            {
                 pty.write(&say);
             }
         }
@@ -246,7 +251,11 @@ struct Bytes {
 type SharedBytes = Arc<std::sync::Mutex<Bytes>>;
 
 fn with<T>(bytes: &SharedBytes, work: impl FnOnce(&mut Bytes) -> T) -> T {
-    work(&mut bytes.lock().unwrap_or_else(|poisoned| poisoned.into_inner()))
+    work(
+        &mut bytes
+            .lock()
+            .unwrap_or_else(|poisoned| poisoned.into_inner()),
+    )
 }
 
 /// The device's end of a line in memory.

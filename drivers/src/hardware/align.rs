@@ -73,12 +73,39 @@ mod tests {
     fn a_line_goes_through_both_samples_and_ends_one_interval_later() {
         let moving = slot(&[(1.0, 1000), (3.0, 2000)]);
         let at = |tick| Align::Linear.at(tick, &moving).unwrap();
-        assert_eq!(at(2000), Aligned { value: 3.0, age_nanos: 0 });
-        assert_eq!(at(1500), Aligned { value: 2.0, age_nanos: -500 });
-        assert_eq!(at(2500), Aligned { value: 4.0, age_nanos: 500 });
-        assert_eq!(at(9000), Aligned { value: 5.0, age_nanos: 7000 });
+        assert_eq!(
+            at(2000),
+            Aligned {
+                value: 3.0,
+                age_nanos: 0
+            }
+        );
+        assert_eq!(
+            at(1500),
+            Aligned {
+                value: 2.0,
+                age_nanos: -500
+            }
+        );
+        assert_eq!(
+            at(2500),
+            Aligned {
+                value: 4.0,
+                age_nanos: 500
+            }
+        );
+        assert_eq!(
+            at(9000),
+            Aligned {
+                value: 5.0,
+                age_nanos: 7000
+            }
+        );
         assert_eq!(Align::Hold.at(2500, &moving).unwrap().value, 3.0);
-        assert_eq!(Align::Linear.at(2500, &slot(&[(7.0, 2000)])).unwrap().value, 7.0);
+        assert_eq!(
+            Align::Linear.at(2500, &slot(&[(7.0, 2000)])).unwrap().value,
+            7.0
+        );
         assert_eq!(Align::Hold.at(1, &Slot::default()), None);
     }
 

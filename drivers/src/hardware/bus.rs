@@ -106,9 +106,15 @@ mod tests {
         slot.put(2.0, 200);
         slot.put(9.0, 150);
         let sample = |value, t_nanos| Some(Sample { value, t_nanos });
-        assert_eq!((slot.before(), slot.last()), (sample(1.0, 100), sample(2.0, 200)));
+        assert_eq!(
+            (slot.before(), slot.last()),
+            (sample(1.0, 100), sample(2.0, 200))
+        );
         slot.put(3.0, 200);
-        assert_eq!((slot.before(), slot.last()), (sample(1.0, 100), sample(3.0, 200)));
+        assert_eq!(
+            (slot.before(), slot.last()),
+            (sample(1.0, 100), sample(3.0, 200))
+        );
         slot.clear();
         assert_eq!((slot.before(), slot.last()), (None, None));
     }

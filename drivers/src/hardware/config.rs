@@ -182,7 +182,9 @@ impl HardwareConfig {
                 return wrong(format!("is '{name}'; {NAME_RULE}"));
             }
             if self.buses[..i].iter().any(|other| other.name() == name) {
-                return wrong(format!("'{name}' stands twice; each bus has a name of its own"));
+                return wrong(format!(
+                    "'{name}' stands twice; each bus has a name of its own"
+                ));
             }
             bus.check().map_err(|e| e.within(&format!("buses[{i}]")))?;
         }
@@ -194,7 +196,11 @@ impl HardwareConfig {
                 let what = found.map_or("is no bus", |_| "drives no motor");
                 return Err(FieldError::new(
                     "drive",
-                    format!("'{}' {what}; expected one of: {}", self.drive, able.join(", ")),
+                    format!(
+                        "'{}' {what}; expected one of: {}",
+                        self.drive,
+                        able.join(", ")
+                    ),
                 ));
             }
         }

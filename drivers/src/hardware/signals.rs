@@ -124,7 +124,13 @@ impl InterlockConfig {
 }
 
 /// Identifiers that an auxiliary channel cannot have.
-const RESERVED: [&str; 5] = ["force", "motor_position", "motor_reference", "true_force", "drive"];
+const RESERVED: [&str; 5] = [
+    "force",
+    "motor_position",
+    "motor_reference",
+    "true_force",
+    "drive",
+];
 
 /// Most load cells, auxiliary channels or interlocks of each kind.
 const MOST: usize = 16;
@@ -147,7 +153,10 @@ impl SignalsConfig {
             ("interlocks", self.interlocks.len()),
         ] {
             if count > MOST {
-                return Err(FieldError::new(field, format!("are {count}; at most {MOST}")));
+                return Err(FieldError::new(
+                    field,
+                    format!("are {count}; at most {MOST}"),
+                ));
             }
         }
         for (i, cell) in self.cells.iter().enumerate() {
@@ -180,7 +189,10 @@ impl CellConfig {
             ));
         }
         if let Some(strip) = self.strip.as_ref().filter(|strip| !is_name(strip)) {
-            return Err(FieldError::new("strip", format!("is '{strip}'; {NAME_RULE}")));
+            return Err(FieldError::new(
+                "strip",
+                format!("is '{strip}'; {NAME_RULE}"),
+            ));
         }
         check_input(&self.input, self.max_age_s, buses)
     }
@@ -203,7 +215,10 @@ impl InterlockConfig {
     fn check(&self, is_known: bool, buses: &[BusConfig]) -> Result<(), FieldError> {
         check_id(&self.id, is_known)?;
         if let Some(bit) = self.bit.filter(|bit| *bit > 31) {
-            return Err(FieldError::new("bit", format!("is {bit}; expected 0 to 31")));
+            return Err(FieldError::new(
+                "bit",
+                format!("is {bit}; expected 0 to 31"),
+            ));
         }
         check_input(&self.input, self.max_age_s, buses)
     }
@@ -211,11 +226,14 @@ impl InterlockConfig {
 
 fn check_id(id: &str, is_known: bool) -> Result<(), FieldError> {
     let is_reserved = RESERVED.contains(&id)
-        || ["age_", "interlock_", "force_"].iter().any(|p| id.starts_with(p));
+        || ["age_", "interlock_", "force_"]
+            .iter()
+            .any(|p| id.starts_with(p));
     if !is_name(id) {
         Err(FieldError::new("id", format!("is '{id}'; {NAME_RULE}")))
     } else if is_reserved {
-        let problem = format!("'{id}' is the name of a channel that every rig has; expected another");
+        let problem =
+            format!("'{id}' is the name of a channel that every rig has; expected another");
         Err(FieldError::new("id", problem))
     } else if is_known {
         Err(FieldError::new("id", format!("'{id}' stands twice")))
@@ -228,11 +246,18 @@ fn check_input(input: &str, max_age_s: f64, buses: &[BusConfig]) -> Result<(), F
     if find_input(input, buses).is_none() {
         let known: Vec<String> = buses
             .iter()
-            .flat_map(|bus| bus.inputs().into_iter().map(|i| format!("{}.{i}", bus.name())))
+            .flat_map(|bus| {
+                bus.inputs()
+                    .into_iter()
+                    .map(|i| format!("{}.{i}", bus.name()))
+            })
             .collect();
         return Err(FieldError::new(
             "input",
-            format!("'{input}' does not exist; the buses have: {}", known.join(", ")),
+            format!(
+                "'{input}' does not exist; the buses have: {}",
+                known.join(", ")
+            ),
         ));
     }
     require_within("max_age_s", max_age_s, 1e-4, 10.0, "s")

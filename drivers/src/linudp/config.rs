@@ -100,7 +100,10 @@ impl LinUdpConfig {
         }
         require_within("zero_m", self.zero_m, -100.0, 100.0, "m")?;
         if let Some(bit) = self.home_bit.filter(|bit| !(1..=15).contains(bit)) {
-            return Err(FieldError::new("home_bit", format!("is {bit}; expected 1 to 15")));
+            return Err(FieldError::new(
+                "home_bit",
+                format!("is {bit}; expected 1 to 15"),
+            ));
         }
         require_within("n_com", f64::from(self.n_com), 1.0, 100.0, "")?;
         require_within("wait_us", f64::from(self.wait_us), 0.0, 5000.0, "µs")?;

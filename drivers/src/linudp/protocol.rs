@@ -205,7 +205,11 @@ pub fn write_response(request: &Request, response: &Response, buffer: &mut [u8; 
     *buffer = [0; LONGEST];
     let mut fields = [[0_u8; 16]; RESPONSE_SIZES.len()];
     let mut monitoring = [0; 16];
-    for (channel, bytes) in response.monitoring.iter().zip(monitoring.chunks_exact_mut(4)) {
+    for (channel, bytes) in response
+        .monitoring
+        .iter()
+        .zip(monitoring.chunks_exact_mut(4))
+    {
         bytes.copy_from_slice(&channel.to_le_bytes());
     }
     fields[0][..2].copy_from_slice(&response.status.to_le_bytes());

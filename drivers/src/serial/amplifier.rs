@@ -241,10 +241,21 @@ mod tests {
         let mut reader = Reader::ascii(&ascii());
         let good = read(&mut reader, b"S 1500;x;-2.5e1\r\n");
         assert_eq!(good, [[-25.0, 1.5]]);
-        for bad in ["1500;x;2\r\n", "S1;2\r\n", "Snan;1;2\r\n", "S1;2;inf\r\n", "S;;\r\n", "\r\n", "S1;\u{e9};x\r\n"] {
+        for bad in [
+            "1500;x;2\r\n",
+            "S1;2\r\n",
+            "Snan;1;2\r\n",
+            "S1;2;inf\r\n",
+            "S;;\r\n",
+            "\r\n",
+            "S1;\u{e9};x\r\n",
+        ] {
             assert!(read(&mut reader, bad.as_bytes()).is_empty(), "{bad:?}");
         }
-        assert_eq!(read(&mut reader, b"\xFF\xFES1;2;3\r\nS1000;2;3\r\n"), [[3.0, 1.0]]);
+        assert_eq!(
+            read(&mut reader, b"\xFF\xFES1;2;3\r\nS1000;2;3\r\n"),
+            [[3.0, 1.0]]
+        );
         assert_eq!(reader.damaged(), 8);
     }
 
@@ -274,7 +285,10 @@ mod tests {
                 let mut bytes = [0; 4];
                 format.write(value, &mut bytes[..format.len()]);
                 let back = format.read(&bytes[..format.len()]).unwrap();
-                assert!((back - value).abs() <= 1e-6 * value.abs(), "{format:?} {value} {back}");
+                assert!(
+                    (back - value).abs() <= 1e-6 * value.abs(),
+                    "{format:?} {value} {back}"
+                );
             }
         }
         // High byte first means what it says.

@@ -39,7 +39,11 @@ impl Checksum {
 
     /// The checksum of some bytes, low byte first; only the first [`Checksum::len`] bytes count.
     pub fn of(self, bytes: &[u8]) -> [u8; 2] {
-        let sum = || bytes.iter().fold(0_u16, |sum, b| sum.wrapping_add(u16::from(*b)));
+        let sum = || {
+            bytes
+                .iter()
+                .fold(0_u16, |sum, b| sum.wrapping_add(u16::from(*b)))
+        };
         match self {
             Checksum::None => 0,
             Checksum::Sum8 => sum() & 0xFF,

@@ -227,7 +227,10 @@ fn check_fields<'a>(names: impl Iterator<Item = (&'a String, f64)>) -> Result<()
 
 impl AsciiConfig {
     fn check(&self) -> Result<(), FieldError> {
-        for (field, text) in [("terminator", &self.terminator), ("separator", &self.separator)] {
+        for (field, text) in [
+            ("terminator", &self.terminator),
+            ("separator", &self.separator),
+        ] {
             if text.is_empty() || text.len() > 8 {
                 let problem = "expected 1 to 8 characters";
                 return Err(FieldError::new(field, problem));
@@ -252,7 +255,8 @@ impl BinaryConfig {
 
     fn check(&self) -> Result<(), FieldError> {
         if self.header.is_empty() || self.header.len() > 8 {
-            let problem = "expected 1 to 8 bytes: without any, the begin of a frame cannot be found";
+            let problem =
+                "expected 1 to 8 bytes: without any, the begin of a frame cannot be found";
             return Err(FieldError::new("header", problem));
         }
         let least = self.header.len() + 1 + self.checksum.len();
@@ -264,7 +268,10 @@ impl BinaryConfig {
             return Err(FieldError::new("length", problem));
         }
         if self.checksum_from >= self.covered() {
-            let problem = format!("is {}; the frame has {} bytes", self.checksum_from, self.length);
+            let problem = format!(
+                "is {}; the frame has {} bytes",
+                self.checksum_from, self.length
+            );
             return Err(FieldError::new("checksum_from", problem));
         }
         check_fields(self.fields.iter().map(|f| (&f.name, f.scale)))?;

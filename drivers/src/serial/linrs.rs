@@ -111,7 +111,10 @@ pub struct Request {
 impl LinRsConfig {
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), FieldError> {
-        if matches!(self.checksum, Checksum::Sum8 | Checksum::Xor8 | Checksum::Crc16Modbus) {
+        if matches!(
+            self.checksum,
+            Checksum::Sum8 | Checksum::Xor8 | Checksum::Crc16Modbus
+        ) {
             let problem = format!(
                 "is {:?}; expected None, Sum16, Crc16Ccitt or Crc16CcittReflected",
                 self.checksum
@@ -119,7 +122,10 @@ impl LinRsConfig {
             return Err(FieldError::new("checksum", problem));
         }
         if let Some(bit) = self.home_bit.filter(|bit| !(1..=15).contains(bit)) {
-            return Err(FieldError::new("home_bit", format!("is {bit}; expected 1 to 15")));
+            return Err(FieldError::new(
+                "home_bit",
+                format!("is {bit}; expected 1 to 15"),
+            ));
         }
         require_within("zero_m", self.zero_m, -100.0, 100.0, "m")?;
         require_within("n_com", f64::from(self.n_com), 1.0, 100.0, "")?;
@@ -160,7 +166,12 @@ impl LinRsConfig {
     }
 
     /// Writes a request; returns its length. Without a reference the last header is repeated, which commands nothing.
-    pub fn write_request(&self, telegram: &Telegram, last: &mut Request, out: &mut [u8; LONGEST]) -> usize {
+    pub fn write_request(
+        &self,
+        telegram: &Telegram,
+        last: &mut Request,
+        out: &mut [u8; LONGEST],
+    ) -> usize {
         last.control = telegram.control;
         if let Some(reference) = telegram.reference {
             last.header = P_STREAM | u16::from(reference.count & 0xF);
@@ -251,16 +262,28 @@ mod tests {
         let mut out = [0; LONGEST];
         let telegram = Telegram {
             control: 0x003F,
-            reference: Some(Reference { count: 5, counts: 1 }),
+            reference: Some(Reference {
+                count: 5,
+                counts: 1,
+            }),
         };
         let mut last = Request::default();
         let len = config.write_request(&telegram, &mut last, &mut out);
         // 02 + 00 + 02 + 3F + 05 + 03 + 01 = 0x4C.
-        let expected = [1, 0x11, 11, 2, 0, 2, 0x3F, 0, 0x05, 0x03, 1, 0, 0, 0, 0x4C, 0, 4];
+        let expected = [
+            1, 0x11, 11, 2, 0, 2, 0x3F, 0, 0x05, 0x03, 1, 0, 0, 0, 0x4C, 0, 4,
+        ];
         assert_eq!(out[..len], expected);
-        let without = Telegram { reference: None, ..telegram };
+        let without = Telegram {
+            reference: None,
+            ..telegram
+        };
         config.write_request(&without, &mut last, &mut out);
-        assert_eq!(out[8..10], [0x05, 0x03], "the same count commands nothing new");
+        assert_eq!(
+            out[8..10],
+            [0x05, 0x03],
+            "the same count commands nothing new"
+        );
     }
 
     #[test]
@@ -273,7 +296,12 @@ mod tests {
             current: -7,
             error: 8,
         };
-        for checksum in [Checksum::None, Checksum::Sum16, Checksum::Crc16Ccitt, Checksum::Crc16CcittReflected] {
+        for checksum in [
+            Checksum::None,
+            Checksum::Sum16,
+            Checksum::Crc16Ccitt,
+            Checksum::Crc16CcittReflected,
+        ] {
             let config = config(checksum);
             let mut out = [0; LONGEST];
             let len = config.write_response(&response, &mut out);
@@ -287,7 +315,11 @@ mod tests {
             unended[len - 1] = 5;
             let stream = [&cut[..], &changed, &unended, &out[..len]].concat();
             for byte in stream {
-                window.push(byte, |b| config.look_for_response(b), |f| found.extend(read_response(f)));
+                window.push(
+                    byte,
+                    |b| config.look_for_response(b),
+                    |f| found.extend(read_response(f)),
+                );
             }
             let whole = found.iter().filter(|f| **f == response).count();
             assert!(whole >= 1, "{checksum:?}: {found:?}");

@@ -244,7 +244,9 @@ impl RigFault {
                 f64::from(expected),
                 text(
                     "working-counter",
-                    format!("Working counter {got}, expected {expected}: a device did not take part"),
+                    format!(
+                        "Working counter {got}, expected {expected}: a device did not take part"
+                    ),
                     "Check cables and power of all devices of the segment, then acknowledge.",
                 ),
             ),
@@ -261,7 +263,9 @@ impl RigFault {
             ),
             RigFault::Watchdog { device } => text(
                 "watchdog",
-                format!("Device {device} heard nothing for too long and has switched its outputs off"),
+                format!(
+                    "Device {device} heard nothing for too long and has switched its outputs off"
+                ),
                 "Check the loop's timing for missed deadlines and the cable, then acknowledge.",
             ),
             RigFault::Emergency { device, code } => with(
