@@ -5,7 +5,7 @@ use crate::command::UiCommand;
 use crate::panels::mark::{Mark, marked};
 use crate::rig_work::WorkError;
 use crate::rig_work::check::Checked;
-use crate::rig_work::edit::{self, Place};
+use crate::rig_work::edit;
 use crate::rig_work::identify::Identified;
 use crate::rig_work::job::{Outcome, Step};
 use crate::rig_work::scan::Scan;
@@ -13,7 +13,6 @@ use crate::view::Ask;
 use crate::workspace::PanelKind;
 use eframe::egui::{self, Button, Grid, RichText, ScrollArea, Slider, Ui};
 use rt_core::bench::jog;
-use rt_core::calibration::date::Moment;
 use rt_core::guard::State;
 use std::path::{Path, PathBuf};
 
@@ -303,30 +302,16 @@ fn show_identified(ui: &mut Ui, rig: &Path, found: &Identified, asks: &mut Vec<A
         .on_hover_text(hover)
         .clicked()
     {
-        asks.push(Ask::Tell(match write(rig, found) {
-            Ok(sentence) => sentence,
+        asks.push(Ask::Tell(match edit::keep(rig, None, found) {
+            Ok(kept) => {
+                let old = kept.old.unwrap_or_default();
+                format!(
+                    "written to {}; the file as it was: {}. Open the session again to use it",
+                    kept.path.display(),
+                    old.display()
+                )
+            }
             Err(problem) => problem.to_string(),
         }));
     }
-}
-
-/// Writes what was found into the rig file; the sentence says where the old one is.
-fn write(rig: &Path, found: &Identified) -> Result<String, WorkError> {
-    let (old, file) = edit::read(rig)?;
-    let now = Moment::now().to_string();
-    let note = format!(
-        "Identified {now} by pantobench {} about {:.4} m with {:.1} N.",
-        env!("CARGO_PKG_VERSION"),
-        found.at_m,
-        found.static_n
-    );
-    let text = edit::with_identified(&old, &file, found, &note)?;
-    let keep_old_as = edit::sibling(rig, &format!("before-{}", now.replace(':', "-")));
-    let sentence = format!(
-        "written to {}; the file as it was: {}. Open the session again to use it",
-        rig.display(),
-        keep_old_as.display()
-    );
-    edit::write(rig, &text, &Place::Replace { keep_old_as })?;
-    Ok(sentence)
 }

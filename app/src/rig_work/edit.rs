@@ -4,6 +4,7 @@
 use super::WorkError;
 use super::identify::Identified;
 use drivers::rig_file::RigFile;
+use rt_core::calibration::date::Moment;
 use rt_core::file::{self, FileContent};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -269,6 +270,47 @@ pub fn write(rig: &Path, text: &str, place: &Place) -> Result<PathBuf, WorkError
         }
     }
     Ok(target)
+}
+
+/// Files after a result was kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// The file that holds it.
+    pub path: PathBuf,
+    /// The rig file as it was, if that was replaced.
+    pub old: Option<PathBuf>,
+}
+
+/// Keeps what identification found: in the rig file itself, or in `out` beside it. A note in front says where it comes
+/// from.
+pub fn keep(rig: &Path, out: Option<&Path>, found: &Identified) -> Result<Kept, WorkError> {
+    let (old, file) = read(rig)?;
+    let now = Moment::now().to_string();
+    let note = format!(
+        "Identified {now} by pantobench {} about {:.4} m with {:.1} N: {:.0} s of moves, {:.2} % of unseen steps predicted.",
+        env!("CARGO_PKG_VERSION"),
+        found.at_m,
+        found.static_n,
+        found.moved_s,
+        found.predicted_position_pct
+    );
+    let text = with_identified(&old, &file, found, &note)?;
+    let place = match out {
+        // A bare name means beside the rig file.
+        Some(path) if path.parent().is_none_or(|p| p.as_os_str().is_empty()) => {
+            Place::New(rig.with_file_name(path.file_name().unwrap_or_default()))
+        }
+        Some(path) => Place::New(path.to_owned()),
+        None => Place::Replace {
+            keep_old_as: sibling(rig, &format!("before-{}", now.replace(':', "-"))),
+        },
+    };
+    let path = write(rig, &text, &place)?;
+    let old = match place {
+        Place::Replace { keep_old_as } => Some(keep_old_as),
+        Place::New(_) => None,
+    };
+    Ok(Kept { path, old })
 }
 
 /// `NAME-WORD.ron` beside a rig file.

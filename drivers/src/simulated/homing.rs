@@ -52,15 +52,11 @@ impl Homing {
 
     /// Begins to travel.
     pub fn begin(&mut self, plant: &Plant) -> Result<(), RigRefusal> {
-        match self.stage {
-            Stage::Unknown => {
-                self.stage = Stage::Finding(plant.motor_position());
-                Ok(())
-            }
-            Stage::Finding(_) => Ok(()),
-            // It knows: there is nothing to find.
-            Stage::Known => Ok(()),
+        // One that travels or knows has nothing to begin.
+        if self.stage == Stage::Unknown {
+            self.stage = Stage::Finding(plant.motor_position());
         }
+        Ok(())
     }
 
     /// The drive goes off where it is, and does not know more than before.

@@ -2,9 +2,8 @@
 
 use super::{RigArguments, say};
 use crate::cli::{Failure, text};
-use crate::rig_work::edit::{self, Place};
+use crate::rig_work::edit;
 use crate::rig_work::identify::{Choice, Identified, SpecimenChoice, identify};
-use rt_core::calibration::date::Moment;
 use rt_core::identify::Estimate;
 use serde_json::{Map, Value, json};
 use std::path::{Path, PathBuf};
@@ -63,7 +62,11 @@ pub fn run(a: &IdentifyArguments) -> Result<(), Failure> {
     };
     let found = identify(&stand, &choice, &mut say)?;
     let written = if a.write || a.out.is_some() {
-        Some(keep(&a.rig.rig, a.out.as_deref(), &found)?)
+        let kept = edit::keep(&a.rig.rig, a.out.as_deref(), &found)?;
+        if let Some(old) = &kept.old {
+            eprintln!("the file as it was: {}", old.display());
+        }
+        Some(kept.path)
     } else {
         None
     };
@@ -82,47 +85,6 @@ pub fn run(a: &IdentifyArguments) -> Result<(), Failure> {
         eprintln!("note: {doubt}");
     }
     Ok(())
-}
-
-/// Writes what was found; returns the file that holds it.
-fn keep(rig: &Path, out: Option<&Path>, found: &Identified) -> Result<PathBuf, Failure> {
-    let (old, file) = edit::read(rig)?;
-    let now = Moment::now().to_string();
-    let note = format!(
-        "Identified {now} by pantobench {} about {:.4} m with {:.1} N: {:.0} s of moves, {:.2} % of unseen steps predicted.",
-        env!("CARGO_PKG_VERSION"),
-        found.at_m,
-        found.static_n,
-        found.moved_s,
-        found.predicted_position_pct
-    );
-    let text = edit::with_identified(&old, &file, found, &note)?;
-    let place = match out {
-        Some(path) => {
-            // A bare name means beside the rig file.
-            let is_bare = path.parent().is_none_or(|p| p.as_os_str().is_empty());
-            let beside = |path: &Path| rig.with_file_name(path.file_name().unwrap_or_default());
-            Place::New(if is_bare {
-                beside(path)
-            } else {
-                path.to_owned()
-            })
-        }
-        None => {
-            let when: String = now
-                .chars()
-                .map(|c| if c == ':' { '-' } else { c })
-                .collect();
-            Place::Replace {
-                keep_old_as: edit::sibling(rig, &format!("before-{when}")),
-            }
-        }
-    };
-    let path = edit::write(rig, &text, &place)?;
-    if let Place::Replace { keep_old_as } = &place {
-        eprintln!("the file as it was: {}", keep_old_as.display());
-    }
-    Ok(path)
 }
 
 fn estimate(found: Option<Estimate>) -> Value {
