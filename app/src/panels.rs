@@ -3,6 +3,7 @@
 pub mod bode;
 pub mod calibration;
 pub mod channels;
+pub mod commissioning;
 pub mod comparison;
 pub mod events;
 pub mod footer;

@@ -35,6 +35,12 @@ pub enum Ask {
     Tune(TuningAsk),
     /// Something that the rig does while its drive is off.
     Rig(rt_core::rig::RigCommand),
+    /// A piece of work on the rig, for which the bench gives it free.
+    RigWork(crate::rig_work::job::Step),
+    /// The bench that moves the motor by hand, on the same rig.
+    OpenJog,
+    /// Another session.
+    OpenSession(PathBuf),
     /// A marker with text at the present moment.
     Mark(String),
     /// Hold or move the play head or the paused picture to a time, in s.

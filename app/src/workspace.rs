@@ -56,11 +56,13 @@ pub enum PanelKind {
     Comparison,
     /// Devices, inputs and calibration.
     Rig,
+    /// Scan, home, check, jog, identify.
+    Commissioning,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 17] = [
+    pub const ALL: [PanelKind; 18] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -78,6 +80,7 @@ impl PanelKind {
         PanelKind::Recordings,
         PanelKind::Comparison,
         PanelKind::Rig,
+        PanelKind::Commissioning,
     ];
 
     /// What its tab says.
@@ -100,6 +103,7 @@ impl PanelKind {
             PanelKind::Recordings => "Recordings",
             PanelKind::Comparison => "Comparison",
             PanelKind::Rig => "Rig",
+            PanelKind::Commissioning => "Commissioning",
         }
     }
 
@@ -137,6 +141,9 @@ impl PanelKind {
                 "Recordings over each other, place by place, with differences, spectra and statistics."
             }
             PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
+            PanelKind::Commissioning => {
+                "Puts a rig to work: scan, home, check, calibrate, identify; moves its motor by hand."
+            }
         }
     }
 }
@@ -178,6 +185,8 @@ pub enum Pane {
     Comparison,
     /// See [`PanelKind::Rig`].
     Rig,
+    /// See [`PanelKind::Commissioning`].
+    Commissioning,
 }
 
 impl Pane {
@@ -201,6 +210,7 @@ impl Pane {
             PanelKind::Recordings => Pane::Recordings,
             PanelKind::Comparison => Pane::Comparison,
             PanelKind::Rig => Pane::Rig,
+            PanelKind::Commissioning => Pane::Commissioning,
         }
     }
 
@@ -224,6 +234,7 @@ impl Pane {
             Pane::Recordings => PanelKind::Recordings,
             Pane::Comparison => PanelKind::Comparison,
             Pane::Rig => PanelKind::Rig,
+            Pane::Commissioning => PanelKind::Commissioning,
         }
     }
 }

@@ -4,6 +4,7 @@
 mod act;
 mod background;
 mod replay;
+mod rig_work;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -16,12 +17,14 @@ use crate::file_dialog::FileDialog;
 use crate::guide::Guide;
 use crate::home;
 use crate::palette::Palette;
+use crate::panels::commissioning::CommissioningPanel;
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
+use crate::rig_work::job::Job;
 use crate::session::LoadedSession;
 use crate::settings::{Settings, SettingsFile};
 use crate::studies::Studying;
@@ -53,6 +56,8 @@ enum Slot {
     Starting(Starting),
     /// It is there.
     Active(Box<Active>),
+    /// It has given the rig free for a piece of work on it.
+    Working(Box<Working>),
     /// It could not be started.
     Failed {
         /// What the session is called.
@@ -60,6 +65,12 @@ enum Slot {
         /// Why not.
         problem: String,
     },
+}
+
+/// A piece of work on a rig, and the session that follows it.
+struct Working {
+    job: Job,
+    then: LoadedSession,
 }
 
 /// A running bench with the panels that belong to it.
@@ -86,6 +97,7 @@ pub struct Workstation {
     offered: Offered,
     recordings: RecordingsPanel,
     comparison: ComparisonPanel,
+    commissioning: CommissioningPanel,
     studying: Option<Studying>,
     what_if: Option<WhatIfForm>,
     list: RecordingList,
@@ -104,6 +116,8 @@ pub struct Workstation {
     message: Option<(String, Instant)>,
     /// What is waiting until the bench has stopped.
     next_session: Option<LoadedSession>,
+    /// Until when arming may be confirmed.
+    confirm_until: Option<Instant>,
 }
 
 impl Workstation {
@@ -129,6 +143,7 @@ impl Workstation {
             offered: Offered::default(),
             recordings: RecordingsPanel::default(),
             comparison: ComparisonPanel::default(),
+            commissioning: CommissioningPanel::default(),
             studying: None,
             what_if: None,
             list: RecordingList::new(settings.recordings.clone()),
@@ -144,6 +159,7 @@ impl Workstation {
             settings_open: false,
             message: None,
             next_session: None,
+            confirm_until: None,
             settings,
             file,
         };
@@ -205,6 +221,7 @@ impl Workstation {
         let session = match &self.slot {
             Slot::Starting(starting) => &starting.title,
             Slot::Active(active) => &active.run.loaded.session.title,
+            Slot::Working(working) => &working.then.session.title,
             Slot::Failed { title, .. } => title,
         };
         format!("Pantobench – {session}")

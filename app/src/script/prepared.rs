@@ -189,7 +189,7 @@ fn law(session: &Session, path: &Path) -> Result<f64, String> {
     let (specimen, speed_kmh) = match &session.bench {
         BenchConfig::PantographLqg(config) => (&config.specimen, config.speed_kmh),
         BenchConfig::PantographSteady(config) => (&config.specimen, config.speed_kmh),
-        BenchConfig::Profile(_) => {
+        BenchConfig::Profile(_) | BenchConfig::Jog(_) => {
             return Err("uplift_n: \"law\" needs a bench with a speed".into());
         }
     };

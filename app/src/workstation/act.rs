@@ -38,12 +38,19 @@ pub(super) enum Prompt {
     Mark(String),
     /// Name of an arrangement.
     Layout(String),
+    /// Whether to arm against what speaks against it.
+    Insist(Vec<crate::permit::Hindrance>),
 }
 
 impl Workstation {
     /// Does what a command says.
     pub fn execute(&mut self, command: UiCommand) {
         if let Some(request) = command.request() {
+            if command == UiCommand::Arm {
+                self.before_request(command);
+                self.ask_to_arm(&[]);
+                return;
+            }
             self.before_request(command);
             self.send(Command::Request(request));
             return;
@@ -107,6 +114,9 @@ impl Workstation {
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
             Ask::Tune(ask) => self.tune(&ask),
             Ask::Rig(command) => self.send(Command::Rig(command)),
+            Ask::RigWork(step) => self.begin_rig_work(step),
+            Ask::OpenJog => self.open_jog(),
+            Ask::OpenSession(path) => self.open_session(&path),
             Ask::Mark(text) => {
                 if let Slot::Active(active) = &mut self.slot {
                     active.run.mark(&text);
@@ -191,7 +201,7 @@ impl Workstation {
         }
     }
 
-    fn send(&mut self, command: Command) {
+    pub(super) fn send(&mut self, command: Command) {
         let sent = match &mut self.slot {
             Slot::Active(active) => active.run.send(command),
             // Nothing moves yet, so there is nothing to be told.

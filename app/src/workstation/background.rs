@@ -34,6 +34,9 @@ impl Workstation {
     }
 
     fn poll_bench(&mut self) {
+        self.poll_rig_work();
+        let ctx = self.ctx.clone();
+        self.hold_dead_man(&ctx);
         if let Slot::Starting(starting) = &self.slot
             && let Some(answer) = starting.poll()
         {

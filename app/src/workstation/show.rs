@@ -1,18 +1,20 @@
 //! The picture: bars, panels, and what lies on top of them.
 
 use super::act::Prompt;
+use super::rig_work::{DEAD_MAN, show_working};
 use super::{Active, RESTING, Slot, Workstation};
 use crate::analysis::stretch::Offered;
 use crate::command::UiCommand;
 use crate::export::{self, Content};
 use crate::guide::Situation;
 use crate::ingest::is_recording;
+use crate::panels::commissioning::CommissioningPanel;
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
 use crate::panels::timing::{self, TimingView};
-use crate::panels::{footer, status, trip};
+use crate::panels::{commissioning, footer, status, trip};
 use crate::recording_list::RecordingList;
 use crate::settings::{AROUND_S, HISTORY_MB};
 use crate::tuner::Tuner;
@@ -68,6 +70,11 @@ impl Workstation {
                     ui.ctx().request_repaint_after(RESTING);
                 });
             }
+            Slot::Working(working) => {
+                if show_working(ui, working) {
+                    working.job.stop();
+                }
+            }
             Slot::Failed { title, problem } => failed(ui, title, problem, asks),
             Slot::Active(active) => {
                 let Active {
@@ -91,6 +98,12 @@ impl Workstation {
                     paused: self.paused_at_s.is_some(),
                     is_replay: self.replay.is_some(),
                     recorder: recorder.as_ref(),
+                    dead_man: run
+                        .rig
+                        .spec
+                        .safety
+                        .dead_man_s
+                        .map(|_| ui.input(|i| i.key_down(DEAD_MAN))),
                 };
                 Panel::top("status").show(ui, |ui| {
                     ui.add_space(6.0);
@@ -140,6 +153,21 @@ impl Workstation {
                         is_replay: false,
                     },
                 };
+                let rig_path = run.loaded.rig_path();
+                let latest = |channel: &str| {
+                    let column = run.layout.find(channel);
+                    column.map_or(f64::NAN, |column| live.latest.values[column])
+                };
+                let actuator = run.rig.spec.actuators.first();
+                let rig_bench = commissioning::Bench {
+                    rig: &rig_path,
+                    id: run.bench.id,
+                    state: live.latest.state,
+                    reference_m: latest("motor_reference"),
+                    position_m: latest("motor_position"),
+                    force_n: latest("force"),
+                    range_m: actuator.map_or((0.0, 0.0), |a| (a.low, a.high)),
+                };
                 let mut shower = Shower {
                     view,
                     asks,
@@ -148,6 +176,8 @@ impl Workstation {
                     controls,
                     tuning: tuning.as_ref(),
                     comparison: &mut self.comparison,
+                    commissioning: &mut self.commissioning,
+                    rig_bench,
                     offered: &mut self.offered,
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
@@ -210,6 +240,16 @@ impl Workstation {
         let (title, label, text) = match prompt {
             Prompt::Mark(text) => ("Marker", "Text of the marker", text),
             Prompt::Layout(text) => ("Save layout", "Name of the layout", text),
+            Prompt::Insist(found) => {
+                let answer = insist(ctx, found);
+                if let Some(insists) = answer
+                    && let Some(Prompt::Insist(found)) = self.prompt.take()
+                    && insists
+                {
+                    self.ask_to_arm(&found);
+                }
+                return;
+            }
         };
         let (mut done, mut is_open, mut cancelled) = (false, true, false);
         egui::Window::new(title)
@@ -325,6 +365,32 @@ impl Workstation {
     }
 }
 
+/// Shows what speaks against arming; the answer, once there is one.
+fn insist(ctx: &egui::Context, found: &[crate::permit::Hindrance]) -> Option<bool> {
+    let mut answer = None;
+    egui::Window::new("Arming is refused")
+        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .collapsible(false)
+        .resizable(false)
+        .show(ctx, |ui| {
+            ui.set_width(520.0);
+            for hindrance in found {
+                ui.label(format!("• {}", hindrance.text));
+            }
+            ui.add_space(8.0);
+            ui.horizontal(|ui| {
+                if ui.button("Cancel").clicked() {
+                    answer = Some(false);
+                }
+                let hover = "Arms the bench; that you insisted is recorded.";
+                if ui.button("Arm all the same").on_hover_text(hover).clicked() {
+                    answer = Some(true);
+                }
+            });
+        });
+    answer
+}
+
 fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     egui::CentralPanel::default().show(ui, |ui| {
         ui.add_space(60.0);
@@ -359,6 +425,8 @@ struct Shower<'a> {
     controls: &'a mut Controls,
     tuning: Option<&'a Tuner>,
     comparison: &'a mut ComparisonPanel,
+    commissioning: &'a mut CommissioningPanel,
+    rig_bench: commissioning::Bench<'a>,
     busy: Option<&'a str>,
     /// Stretches that the plots offer to the panels of analysis.
     offered: &'a mut Offered,
@@ -417,6 +485,7 @@ impl ShowPane for Shower<'_> {
                 let operator = operator.unwrap_or_default();
                 self.rig.show(ui, &self.view, operator, self.asks);
             }
+            Pane::Commissioning => self.commissioning.show(ui, &self.rig_bench, self.asks),
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
                 let asks = changes.into_iter();

@@ -478,3 +478,90 @@ fn every_panel_is_drawn_for_every_bench_in_both_themes() {
         }
     }
 }
+
+const JOGGING: &str = r#"Session(title: "Jog", bench: Jog(), rig: "ROOT/assets/rigs/simulated-dsa-380.ron",
+    max_misses: 100000, INJECT)"#;
+
+#[test]
+fn a_rig_is_put_to_work_and_the_bench_comes_back() {
+    let mut bench = Bench::open("commissioning", JOGGING);
+    bench.show(PanelKind::Commissioning);
+    for step in ["Scan", "Check"] {
+        bench.press(step);
+        let label = if step == "Scan" {
+            "Motor drive (simulated): operational"
+        } else {
+            "Pressing raises the force: held"
+        };
+        bench.wait("the bench is back", |w| w.state() == State::Ready);
+        bench.show(PanelKind::Commissioning);
+        let found = bench.harness.query_all_by_label_contains(label).count();
+        assert_eq!(found, 1, "{step}");
+    }
+}
+
+#[test]
+fn the_motor_moves_as_long_as_a_button_is_held() {
+    let mut bench = Bench::open("jog", JOGGING);
+    bench.show(PanelKind::Commissioning);
+    bench.run();
+    let reference = |w: &mut Workstation| match &w.slot {
+        Slot::Active(active) => {
+            let column = active.run.layout.column("motor_reference").unwrap();
+            active.run.live().unwrap().latest.values[column]
+        }
+        _ => f64::NAN,
+    };
+    let down = bench
+        .harness
+        .get_by_role_and_label(egui::Role::Button, "▼ Down")
+        .rect()
+        .center();
+    let press = |pressed| egui::Event::PointerButton {
+        pos: down,
+        button: egui::PointerButton::Primary,
+        pressed,
+        modifiers: egui::Modifiers::NONE,
+    };
+    bench.harness.event(egui::Event::PointerMoved(down));
+    bench.harness.event(press(true));
+    bench.wait("the motor goes down", |w| reference(w) < 0.0495);
+    bench.harness.event(press(false));
+    bench.harness.run_steps(2);
+    let mut before = f64::NAN;
+    let mut since = Instant::now();
+    bench.wait("the motor rests", |w| {
+        let now = reference(w);
+        if now != before {
+            (before, since) = (now, Instant::now());
+        }
+        since.elapsed() > Duration::from_millis(500)
+    });
+    assert!(before > 0.04 && before < 0.0495, "rests at {before}");
+}
+
+#[test]
+fn a_guarded_rig_is_armed_by_pressing_twice() {
+    let session =
+        r#"Session(title: "Guarded", bench: Jog(), rig: "RIG", max_misses: 100000, INJECT)"#;
+    let assets = root().join("assets").display().to_string();
+    let text = std::fs::read_to_string(format!("{assets}/rigs/simulated-interlocks.ron")).unwrap();
+    // A drive that knows where it is: homing is another test's.
+    let (text, _) = text.split_once("    homing:").unwrap();
+    let own = std::env::temp_dir().join(format!("pantobench-guarded-{}.ron", std::process::id()));
+    std::fs::write(&own, format!("{})", text.replace("..", &assets))).unwrap();
+    let mut bench = Bench::open(
+        "guarded",
+        &session.replace("RIG", &own.display().to_string()),
+    );
+    bench.press("Arm");
+    bench.wait("asked", |w| w.confirm_until.is_some());
+    assert_eq!(bench.window().state(), State::Ready);
+    bench.press("Arm");
+    bench.wait("armed", |w| w.state() == State::Armed);
+    // Nobody holds F7: it stops by itself.
+    bench.wait("stopped", |w| {
+        matches!(w.state(), State::Idle | State::Ready)
+    });
+    std::fs::remove_file(own).unwrap();
+}
