@@ -22,7 +22,7 @@ use crate::recording::Remarks;
 use crate::replay::{ReplayError, in_own_thread};
 use crate::runtime::StartError;
 use finding::Gathered;
-use loop_run::Recorded;
+use loop_run::{Pace, Recorded};
 use relaxation::{Decision, Relaxation};
 use rt_core::file::FileError;
 use rt_core::model::catenary::CatenaryError;
@@ -183,6 +183,12 @@ pub fn run(
 ) -> Result<Finding, IterateError> {
     settings.check()?;
     in_own_thread(|| iterate(path, settings, say, tell, stop))
+}
+
+/// Whether the rig of a session or recording is a simulated one, which anyone may run at any time.
+pub fn is_simulated(path: &Path) -> Result<bool, IterateError> {
+    let source = Source::open(path)?;
+    Ok(source.pace(&Settings::default())? == Pace::Exact)
 }
 
 fn iterate(

@@ -54,13 +54,15 @@ pub enum PanelKind {
     Recordings,
     /// Recordings over each other.
     Comparison,
+    /// Iterative validation.
+    Validation,
     /// Devices, inputs and calibration.
     Rig,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 17] = [
+    pub const ALL: [PanelKind; 18] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -78,6 +80,7 @@ impl PanelKind {
         PanelKind::Recordings,
         PanelKind::Comparison,
         PanelKind::Rig,
+        PanelKind::Validation,
     ];
 
     /// What its tab says.
@@ -100,6 +103,7 @@ impl PanelKind {
             PanelKind::Recordings => "Recordings",
             PanelKind::Comparison => "Comparison",
             PanelKind::Rig => "Rig",
+            PanelKind::Validation => "Validation",
         }
     }
 
@@ -137,6 +141,9 @@ impl PanelKind {
                 "Recordings over each other, place by place, with differences, spectra and statistics."
             }
             PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
+            PanelKind::Validation => {
+                "Validation by iteration: how it converges, the run against its reference, the error by band."
+            }
         }
     }
 }
@@ -178,6 +185,8 @@ pub enum Pane {
     Comparison,
     /// See [`PanelKind::Rig`].
     Rig,
+    /// See [`PanelKind::Validation`].
+    Validation,
 }
 
 impl Pane {
@@ -201,6 +210,7 @@ impl Pane {
             PanelKind::Recordings => Pane::Recordings,
             PanelKind::Comparison => Pane::Comparison,
             PanelKind::Rig => Pane::Rig,
+            PanelKind::Validation => Pane::Validation,
         }
     }
 
@@ -224,6 +234,7 @@ impl Pane {
             Pane::Recordings => PanelKind::Recordings,
             Pane::Comparison => PanelKind::Comparison,
             Pane::Rig => PanelKind::Rig,
+            Pane::Validation => PanelKind::Validation,
         }
     }
 }

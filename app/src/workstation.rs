@@ -20,6 +20,7 @@ use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::validation::ValidationPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
 use crate::session::LoadedSession;
@@ -28,6 +29,7 @@ use crate::studies::Studying;
 use crate::theme;
 use crate::tuner::Tuner;
 use crate::tuning_history::Presets;
+use crate::validating::Validating;
 use crate::workspace::Workspace;
 use act::{Prompt, Purpose};
 use eframe::egui::{self, ThemePreference};
@@ -87,6 +89,8 @@ pub struct Workstation {
     recordings: RecordingsPanel,
     comparison: ComparisonPanel,
     studying: Option<Studying>,
+    validating: Option<Validating>,
+    validation: ValidationPanel,
     what_if: Option<WhatIfForm>,
     list: RecordingList,
     /// Recordings that were finished when the list was read last.
@@ -130,6 +134,8 @@ impl Workstation {
             recordings: RecordingsPanel::default(),
             comparison: ComparisonPanel::default(),
             studying: None,
+            validating: None,
+            validation: ValidationPanel::default(),
             what_if: None,
             list: RecordingList::new(settings.recordings.clone()),
             finished_seen: 0,
