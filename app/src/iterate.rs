@@ -335,7 +335,10 @@ fn iterate(
         tell(News::Round(result));
         played = Some(heights);
         match decision {
-            Decision::Converged => return gathered.end(&way, Verdict::Converged),
+            Decision::Converged => {
+                tell(News::Stage("comparing with the coupled solution".into()));
+                return gathered.end(&way, Verdict::Converged);
+            }
             Decision::GoOn(next) => {
                 if next < part {
                     tell(News::Note(format!(

@@ -17,7 +17,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(&folder)?;
     let assets = project_root().join("assets").canonicalize()?;
     let assets = assets.display();
-    println!("| controller | k_i | km/h | rounds | run against reference | reference against coupled | controller | k_i |");
+    println!(
+        "| controller | k_i | km/h | rounds | run against reference | reference against coupled | controller | k_i |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for (controller, k_i) in CASES {
         for (speed, uplift) in [(250.0, 130.625), (275.0, 143.356_25), (300.0, 157.3)] {
@@ -43,12 +45,17 @@ fn main() -> Result<(), Box<dyn Error>> {
             let stop = AtomicBool::new(false);
             let found = iterate::run(&session, &settings, |_| (), &mut |_| (), &stop)?;
             let pct = |e: &Option<Errors>| {
-                e.as_ref().map_or("–".to_owned(), |e| format!("{:.2} %", e.filtered_pct))
+                e.as_ref()
+                    .map_or("–".to_owned(), |e| format!("{:.2} %", e.filtered_pct))
             };
             println!(
                 "| {controller} | {k_i} kN/m | {speed} | {}{} | {} | {} | {} | {} |",
                 found.rounds.len(),
-                if found.has_converged() { "" } else { ", not converged" },
+                if found.has_converged() {
+                    ""
+                } else {
+                    ", not converged"
+                },
                 pct(&found.error_hil),
                 pct(&found.error_vs_implicit),
                 pct(&found.error_hil_vs_implicit),
