@@ -2,17 +2,20 @@
 
 mod benches;
 mod calibrate;
+mod emulate;
 mod iterate;
 mod latency;
 mod line;
 mod lqg;
 mod progress;
+mod report;
 mod run;
+mod script;
 pub(crate) mod session;
 mod simulate;
 mod steady;
 mod study;
-mod text;
+pub(crate) mod text;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -76,6 +79,8 @@ enum CommandLine {
     Benches(benches::Arguments),
     /// Calibrations of load cells: list, show, take, check.
     Calibrate(calibrate::Arguments),
+    /// Be the devices of a hardware rig, for another process.
+    Emulate(emulate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
     /// Validate a hardware-in-the-loop run by iteration: play the wire that its force makes, measure again.
@@ -86,6 +91,10 @@ enum CommandLine {
     Line(line::Arguments),
     /// Gains, stability and margins of the LQG loop.
     Lqg(lqg::Arguments),
+    /// Write a report of recordings, as HTML or PDF.
+    Report(report::Arguments),
+    /// Run a script: a whole test with its checks, tables and plots.
+    Script(script::Arguments),
     /// List, check, recover, export and compare recordings.
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
@@ -105,11 +114,14 @@ pub fn main() -> ExitCode {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
+        Some(CommandLine::Emulate(a)) => emulate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Iterate(a)) => iterate::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
+        Some(CommandLine::Report(a)) => report::run(&a),
+        Some(CommandLine::Script(a)) => script::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),

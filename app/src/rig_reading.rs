@@ -1,11 +1,12 @@
 //! Readings of a load cell taken from a rig without a bench: known loads, one after another.
 
-use drivers::rig_file::{self, RigSetup};
+use drivers::rig_file::{self, RigFile, RigSetup};
 use drivers::simulated::SimTime;
 use rt_core::calibration::Point;
 use rt_core::calibration::reading::Reading;
 use rt_core::channel::{Frame, Layout};
-use rt_core::pacing::{ExactClock, NANOS_PER_SECOND, Pacer};
+use rt_core::file;
+use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, Pacer, RealClock};
 use rt_core::rig::{Rig, RigCommand};
 use std::path::Path;
 
@@ -27,13 +28,14 @@ pub struct Wanted<'a> {
 const PERIOD_NANOS: u64 = 2_000_000;
 /// How long a load hangs before it is averaged, in s.
 const SETTLE_S: f64 = 0.5;
-/// Exchanges without an answer before the rig is given up.
-const MOST_LOST: u32 = 100;
+/// Exchanges without an answer before the rig is given up: buses take their time to be set up.
+const MOST_LOST: u32 = 1000;
 
 /// A rig between its exchanges, drive off.
 struct Reader {
     rig: Box<dyn Rig>,
-    clock: ExactClock,
+    layout: Layout,
+    clock: Box<dyn Clock>,
     pacer: Pacer,
     frame: Frame,
 }
@@ -52,8 +54,10 @@ impl Reader {
                 Err(fault) => {
                     lost += 1;
                     if lost > MOST_LOST {
+                        let words = fault.describe(&self.layout);
                         return Err(format!(
-                            "the rig does not answer ({fault:?}); check its power and its cables"
+                            "the rig gives no readings: {}. {}",
+                            words.what, words.advice
                         ));
                     }
                 }
@@ -66,10 +70,16 @@ impl Reader {
 /// Reads a cell of a rig under known loads. A rig that cannot hang loads by itself takes one at a time: the
 /// one that hangs there.
 pub fn measure(wanted: &Wanted<'_>) -> Result<Vec<Point>, String> {
-    let clock = ExactClock::default();
+    let is_hardware = matches!(file::load(wanted.rig), Ok(RigFile::Hardware(_)));
+    let exact = ExactClock::default();
+    let (clock, time): (Box<dyn Clock>, SimTime) = if is_hardware {
+        (Box::new(RealClock), SimTime::Real)
+    } else {
+        (Box::new(exact.clone()), SimTime::Exact(exact))
+    };
     let setup = RigSetup {
         period_nanos: PERIOD_NANOS,
-        time: SimTime::Exact(clock.clone()),
+        time,
         injections: &[],
         uplift_n: None,
         own_calibrations: Some(wanted.own_calibrations.to_owned()),
@@ -108,6 +118,7 @@ pub fn measure(wanted: &Wanted<'_>) -> Result<Vec<Point>, String> {
     }
     let mut reader = Reader {
         rig,
+        layout,
         clock,
         pacer: Pacer::new(PERIOD_NANOS),
         frame: Frame::empty(),

@@ -12,6 +12,16 @@ pub trait Clock: Send {
     fn sleep_until(&mut self, deadline: u64);
 }
 
+impl Clock for Box<dyn Clock> {
+    fn now(&self) -> u64 {
+        (**self).now()
+    }
+
+    fn sleep_until(&mut self, deadline: u64) {
+        (**self).sleep_until(deadline);
+    }
+}
+
 /// The system's monotonic clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealClock;

@@ -217,6 +217,12 @@ impl RigPanel {
                         true,
                         "Answers that came later than they should.",
                     ),
+                    (
+                        "rejected",
+                        &device.rejected,
+                        true,
+                        "What came and was not used: damaged, doubled, or from somebody else.",
+                    ),
                 ] {
                     let count = count.load(Ordering::Relaxed);
                     let width = if is_fault { 5 } else { 10 };

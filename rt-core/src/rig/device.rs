@@ -52,6 +52,8 @@ pub struct Device {
     pub lost: AtomicU64,
     /// Answers that came later than they should.
     pub late: AtomicU64,
+    /// What came and was not used: damaged, doubled, or from somebody else.
+    pub rejected: AtomicU64,
 }
 
 impl Device {
@@ -63,6 +65,7 @@ impl Device {
             exchanges: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             late: AtomicU64::new(0),
+            rejected: AtomicU64::new(0),
         })
     }
 

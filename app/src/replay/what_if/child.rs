@@ -8,7 +8,7 @@ use crate::replay::ReplayError;
 use crate::session::LoadedSession;
 use rt_core::channel::Layout;
 use rt_core::param::ParamSet;
-use rt_core::record::header::SessionHeader;
+use rt_core::record::header::{SessionHeader, TextMap};
 use rt_core::record::reader::Session;
 use rt_core::record::setup::RecorderSetup;
 use serde_json::Value;
@@ -36,6 +36,7 @@ pub fn setup(
         ),
         operator: String::new(),
         notes: String::new(),
+        environment: TextMap::new(),
         software_version: env!("CARGO_PKG_VERSION").to_owned(),
         // Fits: 2⁶⁴ ns are 585 years.
         t0_unix_nanos: since_1970.unwrap_or_default().as_nanos() as u64,
