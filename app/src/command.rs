@@ -34,6 +34,8 @@ pub enum UiCommand {
     OpenRecording,
     /// Leave a recording and go back to the bench.
     CloseRecording,
+    /// Validate the opened or selected recording by iteration.
+    Validate,
     /// Play a recording, or hold it.
     PlayPause,
     /// One sample on.
@@ -79,7 +81,7 @@ struct Said(&'static str, &'static str, Modifiers, Key);
 
 impl UiCommand {
     /// All commands but those that show a panel.
-    const PLAIN: [UiCommand; 26] = [
+    const PLAIN: [UiCommand; 27] = [
         UiCommand::Arm,
         UiCommand::Run,
         UiCommand::Stop,
@@ -93,6 +95,7 @@ impl UiCommand {
         UiCommand::OpenSession,
         UiCommand::OpenRecording,
         UiCommand::CloseRecording,
+        UiCommand::Validate,
         UiCommand::PlayPause,
         UiCommand::StepForward,
         UiCommand::StepBack,
@@ -195,6 +198,12 @@ impl UiCommand {
                 "Close the recording and show the running bench again.",
                 CTRL,
                 Key::W,
+            ),
+            C::Validate => Said(
+                "Validate by iteration …",
+                "Play the wire that the force of the opened or selected recording makes, until the force no longer changes.",
+                CTRL,
+                Key::I,
             ),
             C::PlayPause => Said(
                 "Play / hold",

@@ -22,7 +22,7 @@ use crate::recording::Remarks;
 use crate::replay::{ReplayError, in_own_thread};
 use crate::runtime::StartError;
 use finding::Gathered;
-use loop_run::Recorded;
+use loop_run::{Pace, Recorded};
 use relaxation::{Decision, Relaxation};
 use rt_core::file::FileError;
 use rt_core::model::catenary::CatenaryError;
@@ -79,10 +79,11 @@ impl Default for Settings {
 }
 
 /// What is played unless someone says otherwise: what the standards evaluate, and room for its filter. Higher lies the
-/// resonance of the head on the pad, which nothing damps while the motor is held to its profile.
+/// resonance of the head on the pad, which nothing damps while the motor is held to its profile; there a round amplifies
+/// whatever the specimen's file has wrong.
 const PLAYED: PlayedBand = PlayedBand {
-    pass_hz: 60.0,
-    stop_hz: 90.0,
+    pass_hz: 20.0,
+    stop_hz: 30.0,
 };
 
 impl Settings {
@@ -184,6 +185,12 @@ pub fn run(
     in_own_thread(|| iterate(path, settings, say, tell, stop))
 }
 
+/// Whether the rig of a session or recording is a simulated one, which anyone may run at any time.
+pub fn is_simulated(path: &Path) -> Result<bool, IterateError> {
+    let source = Source::open(path)?;
+    Ok(source.pace(&Settings::default())? == Pace::Exact)
+}
+
 fn iterate(
     path: &Path,
     settings: &Settings,
@@ -200,6 +207,9 @@ fn iterate(
     let hil = source.passage(&way, pace, &directory, settings, say, tell, stop)?;
     for note in source.notes() {
         tell(News::Note(note.clone()));
+    }
+    if let Some(note) = way.note_on(settings.band) {
+        tell(News::Note(note));
     }
     if hil.passage.skipped() > 0 {
         tell(News::Note(format!(
@@ -227,6 +237,8 @@ fn iterate(
     let mut gathered = Gathered::new(settings, &source, &way, &hil, coarse(&force, finer));
     let mut relaxation = Relaxation::new(settings.tolerance_pct);
     let mut played: Option<Vec<f64>> = None;
+    // What the motor was away from its heights although its dynamics are taken back, to be added the next time.
+    let mut learned = vec![0.0; position.len()];
     let mut parent = hil.recording.clone();
     for index in 1..=settings.max_rounds {
         tell(News::Stage(format!(
@@ -238,7 +250,7 @@ fn iterate(
         };
         let wire = match way.wire_under(settings.method, &force, &position, &mut go_on) {
             Ok(wire) => wire,
-            Err(IterateError::Stopped) => return gathered.end(&mut way, Verdict::Stopped),
+            Err(IterateError::Stopped) => return gathered.end(&way, Verdict::Stopped),
             Err(e) => return Err(e),
         };
         let part = relaxation.part();
@@ -252,7 +264,8 @@ fn iterate(
         tell(News::Stage(format!(
             "round {index}: the profile on the rig"
         )));
-        let profile = play::with_entry_and_exit(&way, &heights);
+        let corrected: Vec<f64> = heights.iter().zip(&learned).map(|(z, e)| z + e).collect();
+        let profile = play::with_entry_and_exit(&way, &corrected);
         let references = way
             .rig
             .references_for(&profile, finer, way.period_s, settings.band)?;
@@ -283,9 +296,9 @@ fn iterate(
         let Some(round) = round.filter(|_| judged.is_ok()) else {
             gathered.keep(finished, None);
             return match judged {
-                Err(IterateError::Stopped) | Ok(()) => gathered.end(&mut way, Verdict::Stopped),
+                Err(IterateError::Stopped) | Ok(()) => gathered.end(&way, Verdict::Stopped),
                 Err(e @ IterateError::Tripped { .. }) if index > 1 => {
-                    gathered.end(&mut way, Verdict::Diverged(e.to_string()))
+                    gathered.end(&way, Verdict::Diverged(e.to_string()))
                 }
                 Err(e) => Err(e),
             };
@@ -301,6 +314,13 @@ fn iterate(
         force = way.stretch(&read, round.start())?.to_vec();
         let moved = of_motor(&way, &round.position)?;
         position = way.stretch(&moved, round.start())?.to_vec();
+        for (k, (error, (z, u))) in learned
+            .iter_mut()
+            .zip(heights.iter().zip(&position))
+            .enumerate()
+        {
+            *error += way.share(k) * (z - u);
+        }
         let result = gathered.add(
             &way,
             index,
@@ -315,7 +335,10 @@ fn iterate(
         tell(News::Round(result));
         played = Some(heights);
         match decision {
-            Decision::Converged => return gathered.end(&mut way, Verdict::Converged),
+            Decision::Converged => {
+                tell(News::Stage("comparing with the coupled solution".into()));
+                return gathered.end(&way, Verdict::Converged);
+            }
             Decision::GoOn(next) => {
                 if next < part {
                     tell(News::Note(format!(
@@ -327,9 +350,9 @@ fn iterate(
             Decision::Diverges => {
                 let why =
                     "the force changes more from round to round although steps are small".into();
-                return gathered.end(&mut way, Verdict::Diverged(why));
+                return gathered.end(&way, Verdict::Diverged(why));
             }
         }
     }
-    gathered.end(&mut way, Verdict::NotYet)
+    gathered.end(&way, Verdict::NotYet)
 }

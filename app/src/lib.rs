@@ -49,6 +49,7 @@ mod tuner;
 pub mod tuning;
 mod tuning_history;
 mod units;
+mod validating;
 mod view;
 mod window;
 mod worker;

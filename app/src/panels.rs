@@ -24,4 +24,5 @@ pub mod transfer;
 pub mod transport;
 pub mod trip;
 pub mod tuning;
+pub mod validation;
 pub mod xy;

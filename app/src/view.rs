@@ -79,6 +79,10 @@ pub enum Ask {
     },
     /// Compares recordings with the first of them.
     Compare(Vec<PathBuf>),
+    /// Validates a recording by iteration.
+    Validate(PathBuf),
+    /// Stops the validation.
+    StopValidation,
     /// Computes the opened recording again.
     Recompute,
     /// Asks a person what is to be different when the opened recording is run again.

@@ -54,6 +54,8 @@ pub enum PanelKind {
     Recordings,
     /// Recordings over each other.
     Comparison,
+    /// Iterative validation.
+    Validation,
     /// Devices, inputs and calibration.
     Rig,
     /// Scan, home, check, jog, identify.
@@ -62,7 +64,7 @@ pub enum PanelKind {
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 18] = [
+    pub const ALL: [PanelKind; 19] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -81,6 +83,7 @@ impl PanelKind {
         PanelKind::Comparison,
         PanelKind::Rig,
         PanelKind::Commissioning,
+        PanelKind::Validation,
     ];
 
     /// What its tab says.
@@ -104,6 +107,7 @@ impl PanelKind {
             PanelKind::Comparison => "Comparison",
             PanelKind::Rig => "Rig",
             PanelKind::Commissioning => "Commissioning",
+            PanelKind::Validation => "Validation",
         }
     }
 
@@ -143,6 +147,9 @@ impl PanelKind {
             PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
             PanelKind::Commissioning => {
                 "Puts a rig to work: scan, home, check, calibrate, identify; moves its motor by hand."
+            }
+            PanelKind::Validation => {
+                "Validation by iteration: how it converges, the run against its reference, the error by band."
             }
         }
     }
@@ -187,6 +194,8 @@ pub enum Pane {
     Rig,
     /// See [`PanelKind::Commissioning`].
     Commissioning,
+    /// See [`PanelKind::Validation`].
+    Validation,
 }
 
 impl Pane {
@@ -211,6 +220,7 @@ impl Pane {
             PanelKind::Comparison => Pane::Comparison,
             PanelKind::Rig => Pane::Rig,
             PanelKind::Commissioning => Pane::Commissioning,
+            PanelKind::Validation => Pane::Validation,
         }
     }
 
@@ -235,6 +245,7 @@ impl Pane {
             Pane::Comparison => PanelKind::Comparison,
             Pane::Rig => PanelKind::Rig,
             Pane::Commissioning => PanelKind::Commissioning,
+            Pane::Validation => PanelKind::Validation,
         }
     }
 }

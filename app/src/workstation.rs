@@ -22,6 +22,7 @@ use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::validation::ValidationPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
 use crate::rig_work::job::Job;
@@ -31,6 +32,7 @@ use crate::studies::Studying;
 use crate::theme;
 use crate::tuner::Tuner;
 use crate::tuning_history::Presets;
+use crate::validating::Validating;
 use crate::workspace::Workspace;
 use act::{Prompt, Purpose};
 use eframe::egui::{self, ThemePreference};
@@ -99,6 +101,8 @@ pub struct Workstation {
     comparison: ComparisonPanel,
     commissioning: CommissioningPanel,
     studying: Option<Studying>,
+    validating: Option<Validating>,
+    validation: ValidationPanel,
     what_if: Option<WhatIfForm>,
     list: RecordingList,
     /// Recordings that were finished when the list was read last.
@@ -145,6 +149,8 @@ impl Workstation {
             comparison: ComparisonPanel::default(),
             commissioning: CommissioningPanel::default(),
             studying: None,
+            validating: None,
+            validation: ValidationPanel::default(),
             what_if: None,
             list: RecordingList::new(settings.recordings.clone()),
             finished_seen: 0,

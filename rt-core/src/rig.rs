@@ -1,7 +1,7 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
-mod compensation;
 pub mod al_code;
+mod compensation;
 pub mod device;
 pub mod fault;
 mod known;

@@ -7,12 +7,13 @@ use super::way::{Way, bench};
 use super::{IterateError, Settings};
 use crate::recording;
 use crate::session::LoadedSession;
+use rt_core::rig::PlayedBand;
 use rt_core::signal::band::Band;
 use rt_core::signal::comparison::{Comparison, Series};
 use rt_core::signal::contact_force::ForceFilter;
 use rt_core::signal::statistics::ForceStatistics;
 use serde_json::{Value, json};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// How it ended.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,6 +134,8 @@ pub struct Finding {
     pub title: String,
     /// Train speed, in km/h.
     pub speed_kmh: f64,
+    /// Frequencies that were played.
+    pub band: PlayedBand,
     /// k_i of the run, in N/m.
     pub interaction_stiffness_n_per_m: f64,
     /// Places of the forces, in m.
@@ -191,8 +194,29 @@ impl Finding {
             "title": self.title,
             "speed_kmh": self.speed_kmh,
             "k_i": self.interaction_stiffness_n_per_m,
+            "played_hz": [self.band.pass_hz, self.band.stop_hz],
             "recording": self.hil_recording,
         })
+    }
+}
+
+impl Finding {
+    /// Where the result stands: beside the recording of the run, as its name with the ending `validation.json`.
+    pub fn path(&self) -> Option<PathBuf> {
+        let recording = self.hil_recording.as_ref();
+        recording.map(|path| path.with_extension("validation.json"))
+    }
+
+    /// Writes the result beside the recording of the run, in place of an older one.
+    fn save(&self, directory: &Path) -> Result<(), IterateError> {
+        let Some(name) = self.path().and_then(|p| Some(p.file_name()?.to_owned())) else {
+            return Ok(());
+        };
+        let path = directory.join(name);
+        let part = path.with_extension("part");
+        std::fs::write(&part, format!("{:#}\n", self.to_json()))
+            .and_then(|()| std::fs::rename(&part, &path))
+            .map_err(|source| IterateError::Disk { path, source })
     }
 }
 
@@ -201,6 +225,7 @@ pub struct Gathered<'a> {
     settings: &'a Settings,
     loaded: &'a LoadedSession,
     title: String,
+    directory: PathBuf,
     places: Vec<f64>,
     hil: Vec<f64>,
     hil_recording: Option<PathBuf>,
@@ -221,6 +246,7 @@ impl<'a> Gathered<'a> {
             settings,
             loaded: source.loaded(),
             title: source.title().to_owned(),
+            directory: source.directory(settings),
             places: way.places(),
             hil: force.clone(),
             hil_recording: hil.recording.clone(),
@@ -286,7 +312,7 @@ impl<'a> Gathered<'a> {
     }
 
     /// Compares what has been gathered.
-    pub fn end(self, way: &mut Way, verdict: Verdict) -> Result<Finding, IterateError> {
+    pub fn end(self, way: &Way, verdict: Verdict) -> Result<Finding, IterateError> {
         let params = self.loaded.session.start_params();
         let params = params.map_err(|e| IterateError::Unfit(e.to_string()))?;
         let k_i = rt_core::param::find(params.specs(), "k_i").map(|index| params.get(index));
@@ -321,9 +347,10 @@ impl<'a> Gathered<'a> {
             }
         }
         let [error_vs_implicit, error_hil_vs_implicit, spring_share] = errors;
-        Ok(Finding {
+        let finding = Finding {
             verdict,
             tolerance_pct: self.settings.tolerance_pct,
+            band: self.settings.band,
             title: self.title,
             speed_kmh: bench(self.loaded)?.speed_kmh,
             interaction_stiffness_n_per_m: k_i,
@@ -341,6 +368,8 @@ impl<'a> Gathered<'a> {
             error_vs_implicit,
             error_hil_vs_implicit,
             spring_share,
-        })
+        };
+        finding.save(&self.directory)?;
+        Ok(finding)
     }
 }

@@ -9,6 +9,7 @@ use rt_core::bench::BenchConfig;
 use rt_core::bench::pantograph_lqg::PantographLqgConfig;
 use rt_core::file;
 use rt_core::model::catenary::given_force::{Expected, GivenForce, GivenForceRun};
+use rt_core::model::catenary::simulate::RAMP_M;
 use rt_core::model::catenary::{FullWire, Line, LinearLine};
 use rt_core::model::pantograph::Pantograph;
 use rt_core::rig::{KnownRig, PlayedBand};
@@ -83,13 +84,22 @@ impl Way {
                 band.pass_hz, band.stop_hz
             )));
         }
+        let spans_run = evaluated_spans(config, spans).map_err(IterateError::Unfit)?;
+        // Where the force leaves the wire there is nothing to evaluate.
+        let is_whole = |last: &usize| supports.get(*last).is_some_and(|s| s.x <= to.x - RAMP_M);
+        let Some(last) = (spans_run.0..=spans_run.1).rev().find(is_whole) else {
+            return Err(IterateError::Unfit(format!(
+                "of the spans {} to {} none is run with the whole force; let the run go on longer",
+                spans_run.0, spans_run.1
+            )));
+        };
         let finer = (period_s / LINE_STEP_S - 1e-9).ceil().max(1.0) as usize;
         Ok(Self {
             rig: rig_file::known_rig(&loaded.rig_path())?,
             specimen: file::load(&loaded.base().join(&config.specimen))?,
             speed_kmh: config.speed_kmh,
             start_span: first,
-            spans: evaluated_spans(config, spans).map_err(IterateError::Unfit)?,
+            spans: (spans_run.0, last),
             from_m: from.x,
             to_m: to.x,
             period_s,
@@ -105,6 +115,27 @@ impl Way {
         let speed = self.speed_kmh / 3.6;
         let all = (self.to_m - self.from_m) / (speed * self.period_s);
         (all.floor() as usize).saturating_sub(2)
+    }
+
+    /// How much of the force reaches the wire in a step of the line.
+    pub fn share(&self, step: usize) -> f64 {
+        let dt = self.period_s / self.finer as f64;
+        let travelled = self.speed_kmh / 3.6 * dt * step as f64;
+        (travelled.min(self.to_m - self.from_m - travelled) / RAMP_M).clamp(0.0, 1.0)
+    }
+
+    /// Says if what is played reaches the resonance of the held head on the pad: √((k_pad + k₁)/m₁)/2π.
+    pub fn note_on(&self, band: PlayedBand) -> Option<String> {
+        let head = self.specimen.masses.first()?;
+        let stiffness = self.rig.pad_stiffness_n_per_m + head.stiffness_n_per_m;
+        let resonance_hz = (stiffness / head.mass_kg).sqrt() / std::f64::consts::TAU;
+        (band.stop_hz > resonance_hz).then(|| {
+            format!(
+                "up to {} Hz are played, but the held head resonates on the pad at {resonance_hz:.1} Hz: rounds converge \
+                 only if the specimen's file is exact there",
+                band.stop_hz
+            )
+        })
     }
 
     /// Places of the cycles, in m; the first is where the train stands.

@@ -1,5 +1,6 @@
 //! Recorded runs: what there is, what becomes of it, and what the next one says about itself.
 
+use crate::command::UiCommand;
 use crate::recording::Remarks;
 use crate::recording_list::RecordingList;
 use crate::theme;
@@ -56,6 +57,14 @@ fn is_part_of(part: &Path, finished: &Path) -> bool {
 }
 
 impl RecordingsPanel {
+    /// The recording that is selected, if it is one.
+    pub fn selected(&self) -> Option<&Path> {
+        match self.selected.as_slice() {
+            [one] => Some(one),
+            _ => None,
+        }
+    }
+
     /// Draws the panel.
     pub fn show(
         &mut self,
@@ -192,6 +201,13 @@ impl RecordingsPanel {
                 "Compare the selected recordings with the first, place by place.",
             ) {
                 asks.push(Ask::Compare(self.selected.clone()));
+            }
+            if button(
+                one,
+                UiCommand::Validate.text(),
+                "Play the wire that the selected run's force makes, until the force no longer changes.",
+            ) {
+                asks.push(Ask::Validate(self.selected[0].clone()));
             }
             if button(one, "Export …", "Write it as Parquet, CSV or MCAP.") {
                 asks.push(Ask::ExportRecording(self.selected[0].clone()));

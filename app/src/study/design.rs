@@ -318,6 +318,14 @@ mod tests {
                 assert!((found - expected).abs() < 1e-9, "{d}: {found} {expected}");
             }
         }
+        // Point 37 in all dimensions, from the same program.
+        let expected = [
+            0.921875, 0.640625, 0.578125, 0.921875, 0.765625, 0.296875, 0.171875, 0.796875,
+            0.609375, 0.171875, 0.015625, 0.078125, 0.578125,
+        ];
+        for (d, expected) in expected.iter().enumerate() {
+            assert!((sobol(d, 38, 0)[37] - expected).abs() < 1e-9, "{d}");
+        }
     }
 
     /// 2^m points have one in each of 2^m equal parts of every dimension, shifted or not.

@@ -6,6 +6,7 @@ use crate::comparison::Request;
 use crate::export::{Content, Table};
 use crate::file_dialog::{FileDialog, Question};
 use crate::ingest::is_recording;
+use crate::iterate;
 use crate::recorded::Loading;
 use crate::replay::what_if::Alterations;
 use crate::session::LoadedSession;
@@ -13,7 +14,9 @@ use crate::settings::SCALES;
 use crate::studies::{Study, Studying};
 use crate::tuner::{Outgoing, TuningAsk};
 use crate::tuning::Refused;
+use crate::validating::Validating;
 use crate::view::Ask;
+use crate::workspace::PanelKind;
 use eframe::egui;
 use rt_core::guard::State;
 use rt_core::link::Command;
@@ -82,6 +85,13 @@ impl Workstation {
             UiCommand::CloseRecording => {
                 self.replay = None;
                 self.loading = None;
+            }
+            UiCommand::Validate => {
+                let selected = self.recordings.selected().map(Path::to_owned);
+                match self.opened().or(selected) {
+                    Some(path) => self.validate(&path),
+                    None => self.workspace.bring_to_front(PanelKind::Validation),
+                }
             }
             UiCommand::PlayPause => self.play_pause(),
             UiCommand::StepForward => self.step_replay(1),
@@ -156,6 +166,12 @@ impl Workstation {
                 self.ask_where(&name, &["csv"], Content::Bytes(text.into_bytes()));
             }
             Ask::Compare(paths) => self.study(Study::Compare(paths, Request::default())),
+            Ask::Validate(path) => self.validate(&path),
+            Ask::StopValidation => {
+                if let Some(validating) = &self.validating {
+                    validating.stop();
+                }
+            }
             Ask::Recompute => {
                 if let Some(path) = self.opened() {
                     self.study(Study::Recompute(path));
@@ -197,6 +213,23 @@ impl Workstation {
     fn study(&mut self, study: Study) {
         match Studying::begin(study, self.waker()) {
             Ok(studying) => self.studying = Some(studying),
+            Err(problem) => self.tell(problem),
+        }
+    }
+
+    /// Begins to validate a recording in place of the validation before.
+    fn validate(&mut self, path: &Path) {
+        let settings = iterate::Settings {
+            record: Some(self.settings.recordings.clone()),
+            remarks: self.recordings.remarks.clone(),
+            ..iterate::Settings::default()
+        };
+        match Validating::begin(path, settings, self.waker()) {
+            Ok(validating) => {
+                self.validating = Some(validating);
+                self.validation.renew();
+                self.workspace.bring_to_front(PanelKind::Validation);
+            }
             Err(problem) => self.tell(problem),
         }
     }

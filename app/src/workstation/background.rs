@@ -4,6 +4,7 @@ use super::act::Purpose;
 use super::replay::Replay;
 use super::{Active, DISK_PAUSE, MESSAGE, Slot, Workstation};
 use crate::settings::BenchLayouts;
+use crate::validating::Validating;
 use crate::workspace::{PanelKind, Workspace};
 use rt_core::record::disk::{Disk, SystemDisk};
 use std::path::{Path, PathBuf};
@@ -19,6 +20,7 @@ impl Workstation {
         self.poll_loading();
         self.poll_recordings();
         self.poll_study();
+        self.poll_validation();
         self.poll_disk();
         self.poll_dialog();
         for sentence in self.exports.poll() {
@@ -115,6 +117,13 @@ impl Workstation {
         }
         if let Some(sentence) = finding.sentence {
             self.tell(sentence);
+        }
+    }
+
+    fn poll_validation(&mut self) {
+        if self.validating.as_mut().is_some_and(Validating::poll) {
+            // Its rounds are recordings.
+            self.list.refresh(self.waker());
         }
     }
 

@@ -14,10 +14,12 @@ use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
 use crate::panels::timing::{self, TimingView};
+use crate::panels::validation::ValidationPanel;
 use crate::panels::{commissioning, footer, status, trip};
 use crate::recording_list::RecordingList;
 use crate::settings::{AROUND_S, HISTORY_MB};
 use crate::tuner::Tuner;
+use crate::validating::Validating;
 use crate::view::{Ask, View};
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
@@ -178,6 +180,8 @@ impl Workstation {
                     comparison: &mut self.comparison,
                     commissioning: &mut self.commissioning,
                     rig_bench,
+                    validation: &mut self.validation,
+                    validating: self.validating.as_ref(),
                     offered: &mut self.offered,
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
@@ -427,6 +431,8 @@ struct Shower<'a> {
     comparison: &'a mut ComparisonPanel,
     commissioning: &'a mut CommissioningPanel,
     rig_bench: commissioning::Bench<'a>,
+    validation: &'a mut ValidationPanel,
+    validating: Option<&'a Validating>,
     busy: Option<&'a str>,
     /// Stretches that the plots offer to the panels of analysis.
     offered: &'a mut Offered,
@@ -480,6 +486,7 @@ impl ShowPane for Shower<'_> {
                 self.recordings.show(ui, self.list, writing, self.asks);
             }
             Pane::Comparison => self.comparison.show(ui, self.busy, self.asks),
+            Pane::Validation => self.validation.show(ui, self.validating, self.asks),
             Pane::Rig => {
                 let operator = self.recordings.remarks.operator.as_deref();
                 let operator = operator.unwrap_or_default();
