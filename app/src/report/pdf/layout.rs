@@ -199,7 +199,7 @@ impl Layout {
         // A heading stays with the headings below it and with what follows them.
         let follows = after
             .iter()
-            .position(|b| !matches!(b, Block::Heading(..)))
+            .position(|b| !matches!(b, Block::Heading(..) | Block::Paragraph(_)))
             .map_or(after, |i| &after[..=i]);
         let needed: f32 = follows.iter().map(|b| self.least(b)).sum();
         self.need(above + look.size * LEADING + below + needed);
