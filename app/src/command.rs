@@ -34,6 +34,8 @@ pub enum UiCommand {
     OpenRecording,
     /// Leave a recording and go back to the bench.
     CloseRecording,
+    /// Write a report of recordings.
+    Report,
     /// Play a recording, or hold it.
     PlayPause,
     /// One sample on.
@@ -79,7 +81,7 @@ struct Said(&'static str, &'static str, Modifiers, Key);
 
 impl UiCommand {
     /// All commands but those that show a panel.
-    const PLAIN: [UiCommand; 26] = [
+    const PLAIN: [UiCommand; 27] = [
         UiCommand::Arm,
         UiCommand::Run,
         UiCommand::Stop,
@@ -93,6 +95,7 @@ impl UiCommand {
         UiCommand::OpenSession,
         UiCommand::OpenRecording,
         UiCommand::CloseRecording,
+        UiCommand::Report,
         UiCommand::PlayPause,
         UiCommand::StepForward,
         UiCommand::StepBack,
@@ -195,6 +198,12 @@ impl UiCommand {
                 "Close the recording and show the running bench again.",
                 CTRL,
                 Key::W,
+            ),
+            C::Report => Said(
+                "Report …",
+                "Write a report as PDF or HTML: of the recordings selected in the list, else of the opened one, else of the newest.",
+                CTRL_SHIFT,
+                Key::D,
             ),
             C::PlayPause => Said(
                 "Play / hold",
