@@ -136,6 +136,13 @@ impl Layout {
             layout.block(block, after);
             blocks = after;
         }
+        let unknown = layout.pages.fonts.unknown;
+        if unknown > 0 {
+            let words = format!(
+                "{unknown} letters that the fonts of this file do not have stand as □ in it; the report as HTML has them."
+            );
+            layout.notice(Tone::Warning, &words);
+        }
         Ok(layout)
     }
 
