@@ -103,6 +103,19 @@ pub const ARITHMETIC: &str = "arithmetic";
 /// Entry of a header: the time set for the run, in s.
 pub const SECONDS: &str = "seconds";
 
+/// Entry of a header: the recording that this one was made of.
+pub const PARENT: &str = "parent";
+/// Entry of a header: the hash of that file.
+pub const PARENT_HASH: &str = "parent_hash";
+
+/// Names the recording that another one was made of in that one's header.
+pub fn name_parent(further: &mut TextMap, parent: &Path) -> std::io::Result<()> {
+    let found = format!("{:016x}", hash(&std::fs::read(parent)?));
+    further.insert(PARENT.into(), parent.display().to_string());
+    further.insert(PARENT_HASH.into(), found);
+    Ok(())
+}
+
 /// Which instructions long sums are formed with on this machine.
 pub fn arithmetic() -> &'static str {
     if rt_core::model::catenary::vector::is_wide() {
@@ -131,9 +144,9 @@ pub fn own_entries(session: &Session) -> TextMap {
 pub fn rig_files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
     let rig = loaded.rig_path();
     let mut files = vec![("rig.ron", rig.clone())];
-    if let Ok(RigFile::Simulated(config)) = file::load(&rig) {
+    if let Ok(content) = file::load::<RigFile>(&rig) {
         let base = rig.parent().unwrap_or(Path::new("."));
-        files.push(("pantograph.ron", base.join(config.pantograph)));
+        files.push(("pantograph.ron", base.join(content.pantograph())));
     }
     files
 }
@@ -390,7 +403,15 @@ impl Recording {
 
     /// Takes an event.
     pub fn event(&mut self, event: &Event) {
-        let record = event_record::of(event, &self.layout, self.params);
+        self.named_event(event, None);
+    }
+
+    /// Takes an event with words of its own, as a marker has.
+    pub fn named_event(&mut self, event: &Event, text: Option<&str>) {
+        let mut record = event_record::of(event, &self.layout, self.params);
+        if let Some(text) = text {
+            record.text = text.to_owned();
+        }
         self.engine.event(record);
     }
 

@@ -12,6 +12,8 @@ use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
+use drivers::hardware::HardwareError;
+use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::channel::Layout;
 use rt_core::link::UserSide;
@@ -181,7 +183,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn start_failure(e: StartError) -> Failure {
     match e {
-        StartError::Thread(_) => Failure::Environment(e.to_string()),
+        StartError::Thread(_)
+        | StartError::Rig(RigError::Hardware {
+            source: HardwareError::Bus { .. },
+            ..
+        }) => Failure::Environment(e.to_string()),
         _ => Failure::input(e),
     }
 }

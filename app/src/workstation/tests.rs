@@ -8,7 +8,7 @@ use rt_core::bench;
 use std::path::Path;
 
 /// How long a bench may take for anything that a test waits for.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(240);
 
 /// A window with files of its own.
 struct Bench {
@@ -412,6 +412,8 @@ fn a_blocked_window_loses_nothing() {
 #[test]
 fn two_runs_are_compared() {
     let sine = std::fs::read_to_string(root().join("sessions/profile-sine.ron")).unwrap();
+    // A machine that is busy with other tests may be late often; that is not what is tested here.
+    let sine = sine.replacen("Session(", "Session(max_misses: 100000,", 1);
     let mut bench = Bench::open("compare", &sine.replace("\"../assets", "\"ROOT/assets"));
     for run in 1..=2 {
         bench.run();
@@ -484,7 +486,7 @@ fn every_panel_is_drawn_for_every_bench_in_both_themes() {
                 bench.window().workspace.show_only(kind);
                 bench.harness.run_steps(3);
                 let Ok(picture) = bench.harness.render() else {
-                    // There is no renderer on this machine.
+                    eprintln!("no pictures: there is no renderer on this machine");
                     return;
                 };
                 // Most of the bar at the top is background.
