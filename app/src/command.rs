@@ -36,6 +36,8 @@ pub enum UiCommand {
     CloseRecording,
     /// Validate the opened or selected recording by iteration.
     Validate,
+    /// Write a report of recordings.
+    Report,
     /// Play a recording, or hold it.
     PlayPause,
     /// One sample on.
@@ -96,6 +98,7 @@ impl UiCommand {
         UiCommand::OpenRecording,
         UiCommand::CloseRecording,
         UiCommand::Validate,
+        UiCommand::Report,
         UiCommand::PlayPause,
         UiCommand::StepForward,
         UiCommand::StepBack,
@@ -204,6 +207,12 @@ impl UiCommand {
                 "Play the wire that the force of the opened or selected recording makes, until the force no longer changes.",
                 CTRL,
                 Key::I,
+            ),
+            C::Report => Said(
+                "Report …",
+                "Write a report as PDF or HTML: of the recordings selected in the list, else of the opened one, else of the newest.",
+                CTRL_SHIFT,
+                Key::D,
             ),
             C::PlayPause => Said(
                 "Play / hold",

@@ -93,6 +93,8 @@ pub enum Ask {
     StopStudy,
     /// Writes a whole recording for another program, where a person chooses.
     ExportRecording(PathBuf),
+    /// Writes a report of recordings, where a person chooses.
+    Report(Vec<PathBuf>),
     /// Reads the directory of recordings again.
     RefreshRecordings,
     /// Another directory of recordings, which a person chooses.

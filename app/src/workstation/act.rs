@@ -87,12 +87,16 @@ impl Workstation {
                 self.loading = None;
             }
             UiCommand::Validate => {
-                let selected = self.recordings.selected().map(Path::to_owned);
+                let selected = match self.recordings.selected() {
+                    [one] => Some(one.clone()),
+                    _ => None,
+                };
                 match self.opened().or(selected) {
                     Some(path) => self.validate(&path),
                     None => self.workspace.bring_to_front(PanelKind::Validation),
                 }
             }
+            UiCommand::Report => self.report(),
             UiCommand::PlayPause => self.play_pause(),
             UiCommand::StepForward => self.step_replay(1),
             UiCommand::StepBack => self.step_replay(-1),
@@ -162,6 +166,7 @@ impl Workstation {
                 let stem = stem.into_owned();
                 self.ask_where(&stem, &["parquet", "csv", "mcap"], Content::Recording(path));
             }
+            Ask::Report(paths) => self.ask_where_report(paths),
             Ask::ExportText { name, text } => {
                 self.ask_where(&name, &["csv"], Content::Bytes(text.into_bytes()));
             }
@@ -208,6 +213,29 @@ impl Workstation {
     /// The file of the opened recording.
     fn opened(&self) -> Option<PathBuf> {
         self.replay.as_ref().map(|r| r.recorded.path.clone())
+    }
+
+    /// A report of what is selected, else of what is opened, else of the newest recording.
+    fn report(&mut self) {
+        let mut paths = self.recordings.selected().to_vec();
+        if paths.is_empty() {
+            let newest = self.list.entries().iter().find(|e| e.session.is_ok());
+            let newest = newest.map(|e| e.path.clone());
+            paths.extend(self.opened().or(newest));
+        }
+        self.ask_where_report(paths);
+    }
+
+    fn ask_where_report(&mut self, paths: Vec<PathBuf>) {
+        let name = match &paths[..] {
+            [] => {
+                self.tell("there is no recording to report of: record a run first (Ctrl+R)");
+                return;
+            }
+            [one] => crate::comparison::name_of(one),
+            several => format!("report-of-{}-recordings", several.len()),
+        };
+        self.ask_where(&name, &["pdf", "html"], Content::Report(paths));
     }
 
     fn study(&mut self, study: Study) {

@@ -213,6 +213,20 @@ fn a_marker_with_a_text_is_among_the_events() {
 #[test]
 fn a_recording_by_hand_is_exported() {
     let mut bench = Bench::open("export", UNDER_A_STRING);
+    bench.window().workspace.show_only(PanelKind::Recordings);
+    bench.harness.run_steps(2);
+    // What stands beside a field has its name too.
+    for (name, text) in [
+        ("Rain", "none"),
+        ("Temperature, °C", "21,5"),
+        ("Wind, m/s", "-3"),
+    ] {
+        let field = egui::accesskit::Role::TextInput;
+        let field = bench.harness.get_by_role_and_label(field, name);
+        field.type_text(text);
+        bench.harness.run_steps(2);
+    }
+    bench.harness.get_by_label_contains("expected 0 to 150 m/s");
     bench.press("Record");
     bench.wait("recording", |w| match &w.slot {
         Slot::Active(a) => a.run.recorder_status().is_some_and(|s| s.frames > 200),
@@ -230,6 +244,24 @@ fn a_recording_by_hand_is_exported() {
         let message = bench.window().message.take().unwrap().0;
         assert!(message.starts_with("written"), "{message}");
         assert!(out.metadata().unwrap().len() > 1000);
+    }
+    let session = rt_core::record::reader::Session::open(&path).unwrap();
+    let stated: Vec<(&str, &str)> = session
+        .header()
+        .environment
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    assert_eq!(stated, [("rain", "none"), ("temperature_c", "21.5")]);
+    for ending in ["html", "pdf"] {
+        let out = bench.directory.join(format!("report.{ending}"));
+        let wake = bench.window().waker();
+        let content = crate::export::Content::Report(vec![path.clone()]);
+        bench.window().exports.begin(content, out.clone(), wake);
+        bench.wait("written", |w| w.message.is_some());
+        let message = bench.window().message.take().unwrap().0;
+        assert!(message.starts_with("written"), "{message}");
+        assert!(out.metadata().unwrap().len() > 10_000);
     }
 }
 
@@ -416,6 +448,9 @@ fn two_runs_are_compared() {
         bench.harness.get_by_label(name).click();
         bench.harness.run_steps(2);
     }
+    let report = bench.harness.get_by_label("Report …");
+    assert!(!report.accesskit_node().is_disabled());
+    assert_eq!(bench.window().recordings.selected().len(), 2);
     bench.press("Compare");
     bench.wait("compared", |w| w.studying.is_none());
     bench.harness.run_steps(2);
