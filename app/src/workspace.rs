@@ -56,11 +56,13 @@ pub enum PanelKind {
     Comparison,
     /// Devices, inputs and calibration.
     Rig,
+    /// A test written down as a text.
+    Script,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 17] = [
+    pub const ALL: [PanelKind; 18] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -78,6 +80,7 @@ impl PanelKind {
         PanelKind::Recordings,
         PanelKind::Comparison,
         PanelKind::Rig,
+        PanelKind::Script,
     ];
 
     /// What its tab says.
@@ -100,6 +103,7 @@ impl PanelKind {
             PanelKind::Recordings => "Recordings",
             PanelKind::Comparison => "Comparison",
             PanelKind::Rig => "Rig",
+            PanelKind::Script => "Script",
         }
     }
 
@@ -137,6 +141,7 @@ impl PanelKind {
                 "Recordings over each other, place by place, with differences, spectra and statistics."
             }
             PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
+            PanelKind::Script => "A whole test as a text: editor, run, stop, and what it shows.",
         }
     }
 }
@@ -178,6 +183,8 @@ pub enum Pane {
     Comparison,
     /// See [`PanelKind::Rig`].
     Rig,
+    /// See [`PanelKind::Script`].
+    Script,
 }
 
 impl Pane {
@@ -201,6 +208,7 @@ impl Pane {
             PanelKind::Recordings => Pane::Recordings,
             PanelKind::Comparison => Pane::Comparison,
             PanelKind::Rig => Pane::Rig,
+            PanelKind::Script => Pane::Script,
         }
     }
 
@@ -224,6 +232,7 @@ impl Pane {
             Pane::Recordings => PanelKind::Recordings,
             Pane::Comparison => PanelKind::Comparison,
             Pane::Rig => PanelKind::Rig,
+            Pane::Script => PanelKind::Script,
         }
     }
 }

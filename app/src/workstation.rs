@@ -4,6 +4,7 @@
 mod act;
 mod background;
 mod replay;
+mod script;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -20,6 +21,7 @@ use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::script::ScriptPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
 use crate::session::LoadedSession;
@@ -53,6 +55,8 @@ enum Slot {
     Starting(Starting),
     /// It is there.
     Active(Box<Active>),
+    /// A script has its rig; this session comes back afterwards.
+    Lent(Box<LoadedSession>),
     /// It could not be started.
     Failed {
         /// What the session is called.
@@ -86,6 +90,7 @@ pub struct Workstation {
     offered: Offered,
     recordings: RecordingsPanel,
     comparison: ComparisonPanel,
+    script: ScriptPanel,
     studying: Option<Studying>,
     what_if: Option<WhatIfForm>,
     list: RecordingList,
@@ -129,6 +134,7 @@ impl Workstation {
             offered: Offered::default(),
             recordings: RecordingsPanel::default(),
             comparison: ComparisonPanel::default(),
+            script: ScriptPanel::default(),
             studying: None,
             what_if: None,
             list: RecordingList::new(settings.recordings.clone()),
@@ -196,6 +202,7 @@ impl Workstation {
     pub fn stop_flags(&self) -> Option<crate::window::StopFlags> {
         match &self.slot {
             Slot::Active(active) => Some((active.run.quit.clone(), active.run.ended.clone())),
+            Slot::Lent(_) => self.script.stop_flags(),
             _ => None,
         }
     }
@@ -205,6 +212,7 @@ impl Workstation {
         let session = match &self.slot {
             Slot::Starting(starting) => &starting.title,
             Slot::Active(active) => &active.run.loaded.session.title,
+            Slot::Lent(session) => &session.session.title,
             Slot::Failed { title, .. } => title,
         };
         format!("Pantobench – {session}")

@@ -238,12 +238,13 @@ impl BenchState {
     /// Runs for so long; `false` if the run was over before.
     pub fn run_for(&mut self, seconds: f64) -> Answer<bool> {
         check_seconds(seconds)?;
+        let goes_on = self.running_driver()?.state() == State::Running;
         self.run()?;
-        // Ticks, so that rounding of times neither adds nor loses one.
+        // Ticks, so that rounding of times neither adds nor loses one; the first one has been seen by now.
         let driver = self.running_driver()?;
         let ticks = (seconds * driver.rate_hz).round() as u64;
-        let last = driver.latest.seq + ticks;
-        if ticks == 0 {
+        let last = driver.latest.seq + ticks.saturating_sub(u64::from(!goes_on));
+        if driver.latest.seq >= last {
             return Ok(true);
         }
         let mut is_over = false;
