@@ -15,6 +15,7 @@
 //! | `mark` | `number` |
 //! | `calibration`, `calibration.refused` | `cell` (from 1), `id`, `slope`, `offset` |
 //! | `load`, `load.refused` | `cell` (from 1), `newtons`; neither when all loads are taken off |
+//! | `home`, `home.refused` | |
 //!
 //! Recordings are read for ever: kinds and names of values are never changed, only added.
 
@@ -30,7 +31,7 @@ use rt_core::rig::RigCommand;
 use serde_json::{Map, Value, json};
 
 /// Every kind of event that a loop makes.
-pub const KINDS: [&str; 17] = [
+pub const KINDS: [&str; 19] = [
     "state",
     "parameter",
     "parameter.settled",
@@ -48,6 +49,8 @@ pub const KINDS: [&str; 17] = [
     "calibration.refused",
     "load",
     "load.refused",
+    "home",
+    "home.refused",
 ];
 
 type Fields = Vec<(String, FieldValue)>;
@@ -204,6 +207,7 @@ fn rig_command(command: &RigCommand) -> ([&'static str; 2], Fields) {
             (load, vec![cell(at), number("newtons", *newtons)])
         }
         RigCommand::RemoveLoads => (load, Vec::new()),
+        RigCommand::Home => (["home", "home.refused"], Vec::new()),
     }
 }
 
@@ -344,6 +348,14 @@ mod tests {
                     refusal: RigRefusal::NotSupported,
                 },
                 "load.refused",
+            ),
+            (EventKind::RigDone(RigCommand::Home), "home"),
+            (
+                EventKind::RigRefused {
+                    command: RigCommand::Home,
+                    refusal: RigRefusal::NotSupported,
+                },
+                "home.refused",
             ),
         ];
         let mut seen = Vec::new();

@@ -105,5 +105,6 @@ fn rig_command(command: &RigCommand) -> String {
             format!("load cell {}: hang {newtons} N", cell + 1)
         }
         RigCommand::RemoveLoads => "take hung loads off".into(),
+        RigCommand::Home => "find the home position".into(),
     }
 }

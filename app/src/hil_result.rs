@@ -3,7 +3,7 @@
 
 use crate::session::LoadedSession;
 use crate::statistics::ChannelStatistics;
-use drivers::rig_file::{RigFile, simulated_pantograph};
+use drivers::rig_file::{rig_model, rig_pantograph};
 use rt_core::bench::BenchConfig;
 use rt_core::bench::pantograph_lqg::PantographLqgConfig;
 use rt_core::channel::{Frame, Layout};
@@ -121,9 +121,9 @@ impl HilSamples {
         };
         let line: Line = file::load(&loaded.base().join(line)).map_err(|e| words(&e))?;
         let line = Arc::new(LinearLine::build(&line, config.mesh_m).map_err(|e| words(&e))?);
-        let pantograph = simulated_pantograph(&loaded.rig_path()).map_err(|e| words(&e))?;
+        let pantograph = rig_pantograph(&loaded.rig_path()).map_err(|e| words(&e))?;
         let params = loaded.session.start_params().map_err(|e| words(&e))?;
-        let RigFile::Simulated(rig) = file::load(&loaded.rig_path()).map_err(|e| words(&e))?;
+        let rig = rig_model(&loaded.rig_path()).map_err(|e| words(&e))?;
         let stiffness = config.contact_stiffness(&params, rig.pad_stiffness_n_per_m);
         let run = Self::run(config, &line, &pantograph, stiffness)?;
         let reference = if against_implicit {
@@ -218,7 +218,7 @@ fn implicit(
     run: &Run,
     pantograph: &Pantograph,
 ) -> Result<Reference, String> {
-    let RigFile::Simulated(rig) = file::load(&loaded.rig_path()).map_err(|e| e.to_string())?;
+    let rig = rig_model(&loaded.rig_path()).map_err(|e| e.to_string())?;
     let run = Run {
         uplift_n: loaded.session.uplift_n.unwrap_or(rig.uplift_n),
         ..*run

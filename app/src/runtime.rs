@@ -4,7 +4,7 @@
 use crate::home;
 use crate::session::LoadedSession;
 use drivers::cells;
-use drivers::rig_file::{self, RigSetup};
+use drivers::rig_file::{self, RigError, RigSetup};
 use drivers::simulated::SimTime;
 use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer, LineSight};
 use rt_core::calibration::WARN_DAYS;
@@ -28,6 +28,9 @@ pub enum StartError {
     /// A file cannot be used.
     #[error(transparent)]
     File(#[from] FileError),
+    /// The rig cannot be built.
+    #[error(transparent)]
+    Rig(#[from] RigError),
     /// The bench cannot be built.
     #[error("{path}: {source}")]
     Bench {
@@ -83,7 +86,7 @@ const DISPLAY_SECONDS: u64 = 1;
 fn prepare<C: Clock>(
     loaded: &LoadedSession,
     clock: C,
-    rig: impl FnOnce() -> Result<Box<dyn Rig>, FileError>,
+    rig: impl FnOnce() -> Result<Box<dyn Rig>, RigError>,
 ) -> Result<Prepared<C>, StartError> {
     let session = &loaded.session;
     let path = || loaded.path.display().to_string();
@@ -151,7 +154,7 @@ fn prepare<C: Clock>(
 }
 
 /// The session's own rig.
-fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, FileError> {
+fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, RigError> {
     let setup = RigSetup {
         period_nanos: loaded.period_nanos(),
         time,

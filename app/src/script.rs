@@ -113,7 +113,12 @@ pub fn check(source: &str, file: &str) -> Result<(), ScriptError> {
 }
 
 fn misspelt(file: &str, error: &ParseError) -> ScriptError {
-    located(file, EndKind::Input, error.err_type().to_string(), error.position())
+    located(
+        file,
+        EndKind::Input,
+        error.err_type().to_string(),
+        error.position(),
+    )
 }
 
 fn located(file: &str, kind: EndKind, message: String, position: Position) -> ScriptError {
@@ -193,7 +198,11 @@ fn finish(host: &Shared, watch: &Watch, file: &str, error: Option<ScriptError>) 
             let message = format!(
                 "the script has no setting '{}'; its settings: {}",
                 unknown.join("', '"),
-                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+                if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                }
             );
             located(file, EndKind::Input, message, Position::NONE)
         })
@@ -286,7 +295,12 @@ fn names() -> std::collections::BTreeSet<&'static str> {
         sessions: PathBuf::new(),
         output: PathBuf::new(),
     };
-    let host = Rc::new(RefCell::new(Host::new(sandbox, true, watch, BTreeMap::new())));
+    let host = Rc::new(RefCell::new(Host::new(
+        sandbox,
+        true,
+        watch,
+        BTreeMap::new(),
+    )));
     let mut engine = engine(Limits::default());
     vocabulary::Vocabulary::register(&mut engine, &host)
         .into_iter()
@@ -301,7 +315,11 @@ mod tests {
     fn rows() -> Vec<(Vec<String>, String)> {
         let name = |form: &str| {
             let called = form.split('(').next().unwrap_or_default();
-            called.rsplit(['.', ' ']).next().unwrap_or_default().to_owned()
+            called
+                .rsplit(['.', ' '])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
         };
         let row = |(forms, _, example): (String, String, String)| {
             (forms.split(") ").map(name).collect(), example)
@@ -326,7 +344,9 @@ mod tests {
             let compiled = engine.compile(&example);
             assert!(compiled.is_ok(), "{example}: {compiled:?}");
             assert!(
-                names.iter().any(|name| example.contains(&format!("{name}("))),
+                names
+                    .iter()
+                    .any(|name| example.contains(&format!("{name}("))),
                 "{names:?}: {example}"
             );
         }
@@ -360,7 +380,13 @@ mod tests {
             });
         });
         let heard = heard.borrow();
-        let expected = ["1", "0.25 x", "a\n2\n", "NOT HELD: c = 3.00000 (0 to 2)", "2.5"];
+        let expected = [
+            "1",
+            "0.25 x",
+            "a\n2\n",
+            "NOT HELD: c = 3.00000 (0 to 2)",
+            "2.5",
+        ];
         assert_eq!(heard.as_slice(), expected);
         assert!(outcome.error.is_none() && !outcome.is_ok());
         assert_eq!(outcome.to_json("a.rhai")["tables"][0]["rows"][0][0], 2.0);

@@ -77,7 +77,10 @@ fn every_shipped_script_holds_its_checks_on_the_exact_clock_and_twice_the_same()
         let first = run("a");
         assert_eq!(first.status.code(), Some(0), "{name}: {}", stderr(&first));
         let found = json(&first);
-        assert_eq!((&found["ok"], &found["error"]), (&true.into(), &Value::Null));
+        assert_eq!(
+            (&found["ok"], &found["error"]),
+            (&true.into(), &Value::Null)
+        );
         assert!(!found["checks"].as_array().unwrap().is_empty(), "{name}");
         assert!(!found["tables"].as_array().unwrap().is_empty(), "{name}");
         let files = found["files"].as_array().unwrap();
@@ -100,23 +103,95 @@ fn mistakes_are_named_with_line_and_column_and_do_not_end_in_a_trip() {
     let place = Place::new("mistakes");
     let bench = "let bench = load(\"dsa380-250.ron\", #{ wire: \"String()\" });\n";
     let cases: [(&str, &str, (u64, u64), &str, i32); 17] = [
-        ("let a = 1;\nprint(a + b);", "input", (2, 11), "Undefined variable: b", 2),
+        (
+            "let a = 1;\nprint(a + b);",
+            "input",
+            (2, 11),
+            "Undefined variable: b",
+            2,
+        ),
         ("let a = ;", "input", (1, 9), "", 2),
-        ("print(\"a\");\nlet b = load(\"profile-sine.ron\");\nb.amr();", "input", (3, 3), "no function amr", 2),
-        ("let a = 1;\nloop { a += 1; }", "limit", (2, 0), "does a loop never end", 2),
+        (
+            "print(\"a\");\nlet b = load(\"profile-sine.ron\");\nb.amr();",
+            "input",
+            (3, 3),
+            "no function amr",
+            2,
+        ),
+        (
+            "let a = 1;\nloop { a += 1; }",
+            "limit",
+            (2, 0),
+            "does a loop never end",
+            2,
+        ),
         ("fn f(n) { f(n + 1) }\nf(0);", "limit", (2, 1), "deeper than", 2),
         ("let a = \"x\";\nloop { a += a; }", "limit", (2, 0), "", 2),
-        ("let a = [];\nloop { a += [1, 2, 3, 4, 5, 6, 7, 8]; a += a; }", "limit", (2, 0), "", 2),
+        (
+            "let a = [];\nloop { a += [1, 2, 3, 4, 5, 6, 7, 8]; a += a; }",
+            "limit",
+            (2, 0),
+            "",
+            2,
+        ),
         ("eval(\"1\");", "input", (1, 1), "eval", 2),
         ("import \"other\" as o;", "input", (1, 1), "import", 2),
-        ("load(\"../assets/rigs/simulated-dsa-380.ron\");", "input", (1, 1), "leads upwards", 2),
-        ("let t = table(\"t\", [\"a\"]);\nt.save(\"/tmp/t\");", "input", (2, 3), "absolute", 2),
-        ("open_table(\"../t\", [\"a\"]);", "input", (1, 1), "leads upwards", 2),
-        ("load(\"dsa380-250.ron\", #{ specimen: \"x.ron\" });", "input", (1, 1), "cannot be changed by a script", 2),
-        ("let b = load(\"profile-sine.ron\");\nb.run_for(1);", "input", (2, 3), "arm() comes first", 2),
-        ("let b = load(\"profile-sine.ron\");\nb.arm();\nb.value(\"fource\");", "input", (3, 3), "force", 2),
-        ("assert(1 > 2, \"one is more than two\");", "failed", (1, 1), "one is more than two", 1),
-        ("let b = load(\"profile-sine.ron\");\nb.arm();\nb.run_for(-1);", "input", (3, 3), "within 0 to", 2),
+        (
+            "load(\"../assets/rigs/simulated-dsa-380.ron\");",
+            "input",
+            (1, 1),
+            "leads upwards",
+            2,
+        ),
+        (
+            "let t = table(\"t\", [\"a\"]);\nt.save(\"/tmp/t\");",
+            "input",
+            (2, 3),
+            "absolute",
+            2,
+        ),
+        (
+            "open_table(\"../t\", [\"a\"]);",
+            "input",
+            (1, 1),
+            "leads upwards",
+            2,
+        ),
+        (
+            "load(\"dsa380-250.ron\", #{ specimen: \"x.ron\" });",
+            "input",
+            (1, 1),
+            "cannot be changed by a script",
+            2,
+        ),
+        (
+            "let b = load(\"profile-sine.ron\");\nb.run_for(1);",
+            "input",
+            (2, 3),
+            "arm() comes first",
+            2,
+        ),
+        (
+            "let b = load(\"profile-sine.ron\");\nb.arm();\nb.value(\"fource\");",
+            "input",
+            (3, 3),
+            "force",
+            2,
+        ),
+        (
+            "assert(1 > 2, \"one is more than two\");",
+            "failed",
+            (1, 1),
+            "one is more than two",
+            1,
+        ),
+        (
+            "let b = load(\"profile-sine.ron\");\nb.arm();\nb.run_for(-1);",
+            "input",
+            (3, 3),
+            "within 0 to",
+            2,
+        ),
     ];
     for (source, kind, (line, column), words, code) in cases {
         let output = place.run(source, &["--max-operations", "300000"]);
@@ -130,9 +205,15 @@ fn mistakes_are_named_with_line_and_column_and_do_not_end_in_a_trip() {
         } else {
             assert!(error["column"].as_u64().is_some(), "{context}");
         }
-        assert!(error["message"].as_str().unwrap().contains(words), "{context}");
+        assert!(
+            error["message"].as_str().unwrap().contains(words),
+            "{context}"
+        );
         assert!(error["file"].as_str().unwrap().ends_with("test.rhai"));
-        assert!(stderr(&output).contains(&format!("test.rhai:{line}:")), "{context}");
+        assert!(
+            stderr(&output).contains(&format!("test.rhai:{line}:")),
+            "{context}"
+        );
     }
     // The range is named, before a run and during one; the script may go on after a mistake that it catches.
     for source in [
@@ -140,10 +221,18 @@ fn mistakes_are_named_with_line_and_column_and_do_not_end_in_a_trip() {
         format!("{bench}bench.arm();bench.run_for(1);\nbench.set(\"q\", 1e12);"),
     ] {
         let output = place.run(&source, &[]);
-        let error = json(&output)["error"]["message"].as_str().unwrap().to_owned();
-        assert!(error.contains("'q'") && error.contains("it must lie within"), "{error}");
+        let error = json(&output)["error"]["message"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(
+            error.contains("'q'") && error.contains("it must lie within"),
+            "{error}"
+        );
         assert_eq!(output.status.code(), Some(2));
-        let caught = format!("try {{ {source} }} catch (e) {{ check(\"caught\", e.contains(\"within\")); }}");
+        let caught = format!(
+            "try {{ {source} }} catch (e) {{ check(\"caught\", e.contains(\"within\")); }}"
+        );
         let output = place.run(&caught, &[]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     }
@@ -158,10 +247,19 @@ fn a_trip_ends_the_script_and_cannot_be_caught_unless_it_is_allowed() {
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let found = json(&output);
     let error = &found["error"];
-    assert_eq!((&error["kind"], &error["line"]), (&"tripped".into(), &5.into()));
-    assert!(error["message"].as_str().unwrap().contains("limit.force"), "{error}");
+    assert_eq!(
+        (&error["kind"], &error["line"]),
+        (&"tripped".into(), &5.into())
+    );
+    assert!(
+        error["message"].as_str().unwrap().contains("limit.force"),
+        "{error}"
+    );
     let run = &found["runs"][0];
-    assert_eq!((&run["state"], &run["trip"]["fault"]), (&"Tripped".into(), &"limit.force".into()));
+    assert_eq!(
+        (&run["state"], &run["trip"]["fault"]),
+        (&"Tripped".into(), &"limit.force".into())
+    );
     assert!(!stderr(&output).contains("\non\n"));
     // The recording has its end.
     let recording = run["recordings"][0].as_str().unwrap();
@@ -179,22 +277,46 @@ fn a_trip_ends_the_script_and_cannot_be_caught_unless_it_is_allowed() {
 #[test]
 fn time_is_limited_and_unknown_settings_are_refused() {
     let place = Place::new("limits");
-    let endless = "let b = load(\"profile-sine.ron\", #{ seconds: 5000 });\nb.arm();\nb.run_to_end();";
+    let endless =
+        "let b = load(\"profile-sine.ron\", #{ seconds: 5000 });\nb.arm();\nb.run_to_end();";
     let output = place.run(endless, &["--time-limit", "6"]);
     let found = json(&output);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!((&found["error"]["kind"], &found["error"]["line"]), (&"limit".into(), &3.into()));
-    assert!(found["error"]["message"].as_str().unwrap().contains("--time-limit"));
+    assert_eq!(
+        (&found["error"]["kind"], &found["error"]["line"]),
+        (&"limit".into(), &3.into())
+    );
+    assert!(
+        found["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("--time-limit")
+    );
     let seconds = found["seconds"].as_f64().unwrap();
-    assert!((6.0..10.0).contains(&seconds), "it comes to rest: {seconds}");
+    assert!(
+        (6.0..10.0).contains(&seconds),
+        "it comes to rest: {seconds}"
+    );
 
     let output = place.run("setting(\"speed\", 250.0);", &["-D", "sped=200"]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("no setting 'sped'; its settings: speed"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("no setting 'sped'; its settings: speed"),
+        "{}",
+        stderr(&output)
+    );
     let output = place.run("setting(\"speed\", 250.0);", &["-D", "speed=fast"]);
-    assert!(stderr(&output).contains("expected a number"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("expected a number"),
+        "{}",
+        stderr(&output)
+    );
     let output = place.run("", &["-D", "speed"]);
-    assert!(stderr(&output).contains("expected NAME=VALUE"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("expected NAME=VALUE"),
+        "{}",
+        stderr(&output)
+    );
     let missing = pantobench(&["script", "no-such.rhai", "--fast"]);
     assert_eq!(missing.status.code(), Some(2));
 }
@@ -237,13 +359,22 @@ fn a_run_is_set_ramped_waited_for_marked_recorded_and_computed_again() {
         check("one recording", b.recordings().len() == 1);
     "#;
     let output = place.run(source, &[]);
-    assert_eq!(output.status.code(), Some(0), "{}\n{}", stderr(&output), stdout(&output));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{}\n{}",
+        stderr(&output),
+        stdout(&output)
+    );
     let found = json(&output);
     let recording = found["runs"][0]["recordings"][0].as_str().unwrap();
     let inside = Path::new(recording).canonicalize().unwrap();
     assert!(inside.starts_with(Path::new(&place.out).canonicalize().unwrap()));
     let info = stdout(&pantobench(&["session", "info", recording]));
-    assert!(info.contains("the ramp is over") && info.contains("late shift"), "{info}");
+    assert!(
+        info.contains("the ramp is over") && info.contains("late shift"),
+        "{info}"
+    );
     // What the script changed is in the recording: it is computed again without the script.
     let replay = json(&pantobench(&["session", "replay", recording, "--json"]));
     assert_eq!(replay["identical"], true, "{replay}");
@@ -257,7 +388,14 @@ fn the_daily_check_sees_a_drift() {
     let out = scratch.path("out");
     let run = || {
         let more = ["-D", "quick=true", "-D", "least_days=3"];
-        let own = ["script", "sessions/daily-check.rhai", "--fast", "--json", "--out", &out];
+        let own = [
+            "script",
+            "sessions/daily-check.rhai",
+            "--fast",
+            "--json",
+            "--out",
+            &out,
+        ];
         pantobench(&[&own[..], &more].concat())
     };
     let checks = |output: &Output| json(output)["checks"].as_array().unwrap().len();
@@ -267,7 +405,12 @@ fn the_daily_check_sees_a_drift() {
         assert_eq!(checks(&output), 2, "no trend on day {day}");
     }
     let output = run();
-    assert_eq!((checks(&output), output.status.code()), (6, Some(0)), "{}", stderr(&output));
+    assert_eq!(
+        (checks(&output), output.status.code()),
+        (6, Some(0)),
+        "{}",
+        stderr(&output)
+    );
     // The days before had 3 N less: today is not as they were.
     let history = Path::new(&out).join("daily-check.csv");
     let text = std::fs::read_to_string(&history).unwrap();
@@ -286,13 +429,21 @@ fn the_daily_check_sees_a_drift() {
     let output = run();
     assert_eq!(output.status.code(), Some(1));
     let tables = json(&output)["tables"].to_string();
-    assert!(stderr(&output).contains("mean N against 4 days before"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("mean N against 4 days before"),
+        "{}",
+        stderr(&output)
+    );
     assert_eq!(tables.matches("DRIFTS").count(), 1, "{tables}");
     // A damaged history is named, not overwritten.
     std::fs::write(&history, "date,other\n1,2\n").unwrap();
     let output = run();
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains("Move it away"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("Move it away"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 /// In real time: Ctrl-C brings the bench to rest, with its recording whole.
@@ -315,13 +466,25 @@ fn ctrl_c_ends_a_script_in_real_time_with_the_bench_at_rest() {
         assert!(said.read_line(&mut line).unwrap() > 0, "it ended too early");
     }
     let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+    assert!(
+        Command::new("kill")
+            .args(["-INT", &pid])
+            .status()
+            .unwrap()
+            .success()
+    );
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let found = json(&output);
-    assert_eq!((&found["error"]["kind"], &found["error"]["line"]), (&"stopped".into(), &7.into()));
+    assert_eq!(
+        (&found["error"]["kind"], &found["error"]["line"]),
+        (&"stopped".into(), &7.into())
+    );
     let run = &found["runs"][0];
-    assert_eq!((&run["state"], &run["clock"]), (&"Idle".into(), &"real".into()));
+    assert_eq!(
+        (&run["state"], &run["clock"]),
+        (&"Idle".into(), &"real".into())
+    );
     let recording = run["recordings"][0].as_str().unwrap();
     let info = json(&pantobench(&["session", "check", recording, "--json"]));
     assert_eq!(info["ok"], true, "{info}");
@@ -330,13 +493,27 @@ fn ctrl_c_ends_a_script_in_real_time_with_the_bench_at_rest() {
 #[test]
 fn check_says_where_a_script_is_wrong_and_runs_nothing() {
     let place = Place::new("check");
-    let good = place.scratch.file("good.rhai", "let b = load(\"x.ron\");\nb.arm();");
+    let good = place
+        .scratch
+        .file("good.rhai", "let b = load(\"x.ron\");\nb.arm();");
     let output = pantobench(&["script", "--check", &good]);
+<<<<<<< HEAD
     assert!(stdout(&output).contains("well-formed"), "{}", stdout(&output));
     let bad = place.scratch.file("bad.rhai", "let a = 1;\nif a > ) {\n}");
+=======
+    assert!(
+        stdout(&output).contains("well-formed"),
+        "{}",
+        stdout(&output)
+    );
+    let bad = place.scratch.file("bad.rhai", "let a = 1;\nif a > {\n}");
+>>>>>>> c168a57c3b9022ab24a469f2af1d928f239aba44
     let output = pantobench(&["script", "--check", &bad, "--json"]);
     assert_eq!(output.status.code(), Some(2));
     let error = &json(&output)["error"];
-    assert_eq!((&error["line"], &error["kind"]), (&2.into(), &"input".into()));
+    assert_eq!(
+        (&error["line"], &error["kind"]),
+        (&2.into(), &"input".into())
+    );
     assert!(error["column"].as_u64().is_some_and(|c| c > 1));
 }

@@ -1,10 +1,12 @@
 //! Rig files: which rig stands behind the bench. One variant a kind of rig.
 
 use crate::cells;
+use crate::hardware::{HardwareConfig, HardwareError, HardwareRig};
 use crate::simulated::{self, Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::calibration::store::Library;
 use rt_core::file::{self, FieldError, FileContent, FileError};
 use rt_core::model::pantograph::Pantograph;
+use rt_core::pacing::RealClock;
 use rt_core::rig::{CellSpec, KnownRig, Rig, RigSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -14,6 +16,8 @@ use std::path::{Path, PathBuf};
 pub enum RigFile {
     /// No hardware: a simulated motor and pantograph.
     Simulated(SimulatedConfig),
+    /// Devices on buses and links.
+    Hardware(Box<HardwareConfig>),
 }
 
 impl FileContent for RigFile {
@@ -22,6 +26,7 @@ impl FileContent for RigFile {
     fn check(&self) -> Result<(), FieldError> {
         match self {
             RigFile::Simulated(config) => config.check(),
+            RigFile::Hardware(config) => config.check(),
         }
     }
 }
@@ -31,8 +36,51 @@ impl RigFile {
     pub fn spec(&self) -> RigSpec {
         match self {
             RigFile::Simulated(config) => simulated::rig_spec(config, SimulatedRig::cells(config)),
+            RigFile::Hardware(config) => config.spec(config.cells()),
         }
     }
+
+    /// The rig as a simulation: itself, or what is known of the hardware.
+    pub fn model(self) -> SimulatedConfig {
+        match self {
+            RigFile::Simulated(config) => config,
+            RigFile::Hardware(config) => config.model(),
+        }
+    }
+
+    /// Path of the pantograph's file, relative to the rig file.
+    pub fn pantograph(&self) -> &str {
+        match self {
+            RigFile::Simulated(config) => &config.pantograph,
+            RigFile::Hardware(config) => &config.pantograph,
+        }
+    }
+
+    /// The load cells without their calibrations, and the directory of these.
+    fn cells(&self) -> (Vec<CellSpec>, Option<&String>) {
+        match self {
+            RigFile::Simulated(config) => {
+                (SimulatedRig::cells(config), config.calibrations.as_ref())
+            }
+            RigFile::Hardware(config) => (config.cells(), config.calibrations.as_ref()),
+        }
+    }
+}
+
+/// Why a rig cannot be built.
+#[derive(Debug, thiserror::Error)]
+pub enum RigError {
+    /// A file cannot be used.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The hardware cannot be set up on this computer.
+    #[error("{}: {source}", path.display())]
+    Hardware {
+        /// The rig file.
+        path: PathBuf,
+        /// What is wrong.
+        source: HardwareError,
+    },
 }
 
 /// What a rig has to know of the run that it is built for.
@@ -49,16 +97,20 @@ pub struct RigSetup<'a> {
     pub own_calibrations: Option<PathBuf>,
 }
 
-/// The pantograph of a simulated rig.
-pub fn simulated_pantograph(path: &Path) -> Result<Pantograph, FileError> {
-    let RigFile::Simulated(config) = file::load(path)?;
-    file::load(&base_of(path).join(&config.pantograph))
+/// The pantograph that stands in a rig.
+pub fn rig_pantograph(path: &Path) -> Result<Pantograph, FileError> {
+    let rig: RigFile = file::load(path)?;
+    file::load(&base_of(path).join(rig.pantograph()))
+}
+
+/// A rig as a simulation: itself, or what is known of the hardware.
+pub fn rig_model(path: &Path) -> Result<SimulatedConfig, FileError> {
+    Ok(file::load::<RigFile>(path)?.model())
 }
 
 /// What a rig file says about motor, pad and delays.
 pub fn known_rig(path: &Path) -> Result<KnownRig, FileError> {
-    let RigFile::Simulated(config) = file::load(path)?;
-    Ok(config.known())
+    Ok(rig_model(path)?.known())
 }
 
 fn base_of(path: &Path) -> &Path {
@@ -77,20 +129,12 @@ pub struct FoundCells {
 
 /// Reads which load cells a rig file declares and which calibrations they use.
 pub fn find_cells(path: &Path, own_calibrations: Option<&Path>) -> Result<FoundCells, FileError> {
-    let RigFile::Simulated(config) = file::load(path)?;
-    found_cells(path, &config, own_calibrations)
+    found_cells(path, &file::load(path)?, own_calibrations)
 }
 
-fn found_cells(
-    path: &Path,
-    config: &SimulatedConfig,
-    own: Option<&Path>,
-) -> Result<FoundCells, FileError> {
-    let mut cells = SimulatedRig::cells(config);
-    let shipped = config
-        .calibrations
-        .iter()
-        .map(|dir| base_of(path).join(dir));
+fn found_cells(path: &Path, rig: &RigFile, own: Option<&Path>) -> Result<FoundCells, FileError> {
+    let (mut cells, shipped) = rig.cells();
+    let shipped = shipped.into_iter().map(|dir| base_of(path).join(dir));
     let directories: Vec<PathBuf> = shipped.chain(own.map(Path::to_owned)).collect();
     // Rigs without load cells do not care what lies there.
     let library = if cells.is_empty() {
@@ -111,19 +155,32 @@ fn found_cells(
 }
 
 /// Reads a rig file and builds the rig; files named in it are found relative to it.
-pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, FileError> {
+pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigError> {
     let rig: RigFile = file::load(path)?;
+    let cells = found_cells(path, &rig, setup.own_calibrations.as_deref())?.cells;
     match rig {
         RigFile::Simulated(mut config) => {
             config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
             let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
-            let found = found_cells(path, &config, setup.own_calibrations.as_deref())?;
             Ok(Box::new(SimulatedRig::build(
                 &config,
                 &pantograph,
-                found.cells,
+                cells,
                 setup,
             )))
+        }
+        RigFile::Hardware(config) => {
+            let opened = match setup.time {
+                SimTime::Real => {
+                    HardwareRig::open(&config, cells, Box::new(RealClock), setup.period_nanos)
+                }
+                SimTime::Exact(_) => Err(HardwareError::RealTimeOnly(config.name.clone())),
+            };
+            let rig = opened.map_err(|source| RigError::Hardware {
+                path: path.to_owned(),
+                source,
+            })?;
+            Ok(Box::new(rig))
         }
     }
 }

@@ -18,17 +18,16 @@ pub use plant::{Plant, PlantModel};
 
 use crate::rig_file::RigSetup;
 use fault::Injector;
-use load_cell::{LoadCells, RAW};
+pub(crate) use fault::MotorFault;
+pub(crate) use load_cell::LoadCells;
+use load_cell::RAW;
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::rig::device::{Device, DeviceState};
-use rt_core::rig::{
-    ActuatorSpec, CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec,
-};
-use rt_core::travel::TravelLimits;
-use sensor::Sensor;
+use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
+pub(crate) use sensor::Sensor;
 use std::sync::Arc;
 
 /// Channel of the measured contact force.
@@ -158,28 +157,13 @@ impl SimulatedRig {
 }
 
 pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpec {
-    let a = &config.actuator;
     RigSpec {
         name: config.name.clone(),
         channels: [FORCE, POSITION, TRUE_FORCE]
             .into_iter()
             .chain(cells.iter().map(|cell| cell.raw))
             .collect(),
-        actuators: vec![ActuatorSpec {
-            command: REFERENCE,
-            feedback: POSITION.id,
-            park: a.park_m,
-            low: a.low_m,
-            high: a.high_m,
-            max_speed: a.max_speed_m_per_s,
-            travel: TravelLimits {
-                max_speed: a.travel_speed_m_per_s,
-                acceleration: a.travel_acceleration_m_per_s2,
-                braking: a.braking_m_per_s2,
-            },
-            max_tracking_error: a.max_tracking_error_m,
-            tracking_cycles: a.tracking_cycles,
-        }],
+        actuators: vec![config.actuator.spec()],
         frozen: config
             .force_sensor
             .frozen_after_cycles

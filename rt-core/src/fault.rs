@@ -116,8 +116,11 @@ pub struct FaultText {
 impl Fault {
     /// Whether both are the same kind of fault at the same place, whatever their numbers.
     pub fn same_kind(&self, other: &Fault) -> bool {
-        std::mem::discriminant(self) == std::mem::discriminant(other)
-            && self.column() == other.column()
+        use std::mem::discriminant;
+        match (self, other) {
+            (Fault::Rig(one), Fault::Rig(other)) => discriminant(one) == discriminant(other),
+            _ => discriminant(self) == discriminant(other) && self.column() == other.column(),
+        }
     }
 
     /// The column that the fault is about, if it is about one.
@@ -139,20 +142,7 @@ impl Fault {
         let label = channel.map_or("unknown channel", |c| c.label);
         let unit = channel.map_or("", |c| c.unit);
         match *self {
-            Fault::Rig(RigFault::LostExchange { in_a_row }) => FaultText {
-                id: "rig.lost-exchange".into(),
-                what: format!("The rig did not answer ({in_a_row} exchange(s) in a row)"),
-                measured: Some(f64::from(in_a_row)),
-                limit: Some(0.0),
-                advice: "Check cable, power and the driver's counters, then acknowledge.",
-            },
-            Fault::Rig(RigFault::PowerLoss) => FaultText {
-                id: "rig.power-loss".into(),
-                what: "The rig has lost its power".into(),
-                measured: None,
-                limit: None,
-                advice: "Check the emergency stop and the supply, then acknowledge.",
-            },
+            Fault::Rig(fault) => fault.describe(layout),
             Fault::NotFinite { .. } => FaultText {
                 id: format!("not-finite.{id}"),
                 what: format!("{label} is not a number"),

@@ -1,8 +1,12 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+mod compensation;
 pub mod device;
+pub mod fault;
 mod known;
 
+pub use compensation::PlayedBand;
+pub use fault::RigFault;
 pub use known::KnownRig;
 
 use crate::calibration::id::CalibrationId;
@@ -83,18 +87,6 @@ pub struct RigSpec {
     pub hangs_loads: bool,
 }
 
-/// Why an exchange brought no trustworthy inputs, with its numbers; words are made outside the loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum RigFault {
-    /// No answer to this exchange.
-    LostExchange {
-        /// How many in a row are lost by now.
-        in_a_row: u32,
-    },
-    /// The rig has no power.
-    PowerLoss,
-}
-
 /// What can be asked of a rig while its drive is off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum RigCommand {
@@ -117,6 +109,8 @@ pub enum RigCommand {
     },
     /// Take all hung loads off: the pantograph presses again.
     RemoveLoads,
+    /// Find the drive's home position. The motor moves by itself: whoever asks has looked.
+    Home,
 }
 
 /// Why a rig does not do what it is asked.

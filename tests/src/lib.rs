@@ -2,6 +2,8 @@
 
 #![allow(clippy::panic, reason = "a failing test has to fail loudly")]
 
+pub mod link;
+
 use pantobench::runtime::{self, Prepared};
 use pantobench::session::{LoadedSession, Session};
 use pantobench::tuning::{self, Refused};
@@ -58,7 +60,15 @@ pub struct ExactRun {
 impl ExactRun {
     /// Builds the loop of a session.
     pub fn new(session: &LoadedSession) -> Self {
-        let prepared = runtime::prepare_exact(session).unwrap_or_else(|e| panic!("{e}"));
+        Self::of(runtime::prepare_exact(session).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    /// Builds the loop of a session on a rig that was made elsewhere and shares its clock.
+    pub fn on(session: &LoadedSession, rig: Box<dyn rt_core::rig::Rig>, clock: ExactClock) -> Self {
+        Self::of(runtime::prepare_on(session, rig, clock).unwrap_or_else(|e| panic!("{e}")))
+    }
+
+    fn of(prepared: Prepared<ExactClock>) -> Self {
         let Prepared {
             rt_loop,
             mut user,

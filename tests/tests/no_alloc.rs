@@ -7,11 +7,18 @@
     reason = "a failing test has to fail loudly"
 )]
 
+use drivers::emulate::faults::LinkFault;
+use drivers::hardware::BusContext;
+use drivers::hardware::bus::{Bus, DriveCommand, Slot};
+use drivers::serial::{SerialBus, SerialConfig};
+use integration_tests::link::{LINRS, LinkBench, Setup, from_ron};
 use integration_tests::{ExactRun, session_from, shipped_session};
+use rt_core::fault::Fault;
 use rt_core::guard::{Request, State};
 use rt_core::link::{Command, EventKind, StopCause};
 use rt_core::no_alloc::{CountingAllocator, guarded};
-use rt_core::rig::RigCommand;
+use rt_core::pacing::{Clock, RealClock};
+use rt_core::rig::{RigCommand, RigFault};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -186,4 +193,47 @@ fn a_trip_uses_no_heap_either() {
         "{:?}",
         run.events
     );
+}
+
+/// A drive on UDP, its emulation included; and a bus with a thread, whose side of the loop is looked at alone.
+#[test]
+fn hardware_rigs_use_no_heap() {
+    let mut b = LinkBench::new(Setup::Udp, |_| ());
+    b.enter(State::Running);
+    b.drive_faults.set(LinkFault::Late, true);
+    b.run.cycles(500);
+    b.drive_faults.set(LinkFault::Late, false);
+    b.drive_faults.set(LinkFault::Foreign, true);
+    b.run.cycles(500);
+    assert_eq!(b.run.state(), State::Running, "{:?}", b.run.events.last());
+    b.drive_faults.set(LinkFault::Lost, true);
+    b.run.cycles(50);
+    b.drive_faults.set(LinkFault::Lost, false);
+    b.run.ask(Request::Acknowledge);
+    assert!(b.run.until(State::Ready, 100), "{:?}", b.run.events.last());
+    let used = b.run.events.iter().any(|e| {
+        matches!(
+            e.kind,
+            EventKind::Warning(Fault::Allocation { .. }) | EventKind::Stopping(StopCause::Fault(_))
+        )
+    });
+    assert!(!used, "{:?}", b.run.events);
+
+    let mut config: SerialConfig = from_ron(LINRS);
+    config.port = "/nowhere/to/be/found".into();
+    let context = BusContext {
+        period_nanos: 2_000_000,
+        catch_up_m_per_s: 0.2,
+    };
+    let mut bus = SerialBus::open(&config, 1, &context).unwrap();
+    let mut inputs = [Slot::default(); 4];
+    for k in 0..500 {
+        let told = DriveCommand {
+            is_on: k % 2 == 0,
+            position_m: 0.0,
+            ..DriveCommand::OFF
+        };
+        let (done, count) = guarded(|| bus.exchange(&told, RealClock.now(), &mut inputs));
+        assert_eq!((done, count), (Err(RigFault::Unplugged { bus: 1 }), 0));
+    }
 }

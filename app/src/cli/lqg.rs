@@ -4,7 +4,7 @@ mod judged;
 
 use super::{Failure, text};
 use crate::home;
-use drivers::rig_file::{RigFile, simulated_pantograph};
+use drivers::rig_file::{rig_model as load_model, rig_pantograph};
 use drivers::simulated::SimulatedConfig;
 use rt_core::control::assessment::{
     Assessment, ChannelMargins, ForceFilter, Prepared, Surroundings, Tuning, Verdict, Wire,
@@ -16,7 +16,6 @@ use rt_core::control::predictive::{
 };
 use rt_core::control::stability_map::{delay_map, logarithmic_grid, stability_map};
 use rt_core::control::state_space::RigModel;
-use rt_core::file;
 use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::moving_string::MovingString;
 use serde_json::{Value, json};
@@ -179,8 +178,8 @@ impl Design {
     /// The predictive controller with the same k_i on the same rig.
     fn predictive(&self) -> Result<PredictiveAssessment, Failure> {
         let path = self.rig_path()?;
-        let RigFile::Simulated(rig) = file::load(&path).map_err(Failure::input)?;
-        let pantograph = simulated_pantograph(&path).map_err(Failure::input)?;
+        let rig = load_model(&path).map_err(Failure::input)?;
+        let pantograph = rig_pantograph(&path).map_err(Failure::input)?;
         let known = exact_rig(&rig);
         let tuning = PredictiveTuning {
             interaction_stiffness_n_per_m: self.ki,
@@ -199,10 +198,10 @@ impl Design {
 
     fn prepare(&self) -> Result<Prepared, Failure> {
         let path = self.rig_path()?;
-        let RigFile::Simulated(rig) = file::load(&path).map_err(Failure::input)?;
+        let rig = load_model(&path).map_err(Failure::input)?;
         let surroundings = Surroundings {
             wire: self.wire(),
-            pantograph: simulated_pantograph(&path).map_err(Failure::input)?,
+            pantograph: rig_pantograph(&path).map_err(Failure::input)?,
             pad_stiffness_n_per_m: rig.pad_stiffness_n_per_m,
             force_filter: rig
                 .force_sensor

@@ -7,11 +7,13 @@ use crate::changes::{self, Made};
 use crate::conductor::Outcome;
 use crate::follower::Follower;
 use crate::hil_result::HilSamples;
-use crate::recording::{Recorded, Recording, Subject};
+use crate::recording::{Environment, Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
+use drivers::hardware::HardwareError;
+use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
 use rt_core::channel::Layout;
 use rt_core::link::UserSide;
@@ -64,9 +66,40 @@ pub struct Arguments {
     /// Anything worth knowing, for the recording.
     #[arg(long, value_name = "TEXT", requires = "record")]
     notes: Option<String>,
+    /// Temperature of the air in °C, for the recording.
+    #[arg(long, value_name = "C", requires = "record", value_parser = temperature)]
+    temperature: Option<f64>,
+    /// Wind in m/s, for the recording.
+    #[arg(long, value_name = "M/S", requires = "record", value_parser = wind)]
+    wind: Option<f64>,
+    /// Rain, for the recording, for example "none".
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    rain: Option<String>,
+    /// Ice or frost, for the recording.
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    ice: Option<String>,
+    /// Tunnel, for the recording.
+    #[arg(long, value_name = "TEXT", requires = "record")]
+    tunnel: Option<String>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+fn within(text: &str, range: std::ops::RangeInclusive<f64>, unit: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|v| range.contains(v));
+    value.ok_or_else(|| {
+        let (low, high) = (range.start(), range.end());
+        format!("expected a number from {low} to {high} {unit}")
+    })
+}
+
+fn temperature(text: &str) -> Result<f64, String> {
+    within(text, Environment::TEMPERATURES_C, "°C")
+}
+
+fn wind(text: &str) -> Result<f64, String> {
+    within(text, Environment::WINDS_M_PER_S, "m/s")
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -150,7 +183,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 
 fn start_failure(e: StartError) -> Failure {
     match e {
-        StartError::Thread(_) => Failure::Environment(e.to_string()),
+        StartError::Thread(_)
+        | StartError::Rig(RigError::Hardware {
+            source: HardwareError::Bus { .. },
+            ..
+        }) => Failure::Environment(e.to_string()),
         _ => Failure::input(e),
     }
 }

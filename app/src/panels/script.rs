@@ -55,10 +55,13 @@ impl ScriptPanel {
     /// Opens a script; words say why not.
     pub fn open(&mut self, path: &Path) -> Result<(), String> {
         const MOST: u64 = 1 << 20;
-        let cannot = |e: &dyn std::fmt::Display| format!("'{}' cannot be read: {e}", path.display());
+        let cannot =
+            |e: &dyn std::fmt::Display| format!("'{}' cannot be read: {e}", path.display());
         let length = std::fs::metadata(path).map_err(|e| cannot(&e))?.len();
         if length > MOST {
-            return Err(cannot(&format!("it has {length} bytes; at most {MOST} are a script")));
+            return Err(cannot(&format!(
+                "it has {length} bytes; at most {MOST} are a script"
+            )));
         }
         let text = std::fs::read_to_string(path).map_err(|e| cannot(&e))?;
         self.text.clone_from(&text);

@@ -5,7 +5,6 @@ use super::ReplayError;
 use crate::recording;
 use crate::session::{LoadedSession, Session as SessionFile};
 use drivers::rig_file::RigFile;
-use drivers::simulated::SimulatedConfig;
 use rt_core::bench::{BenchConfig, pantograph_steady::SteadyWire, profile::Source};
 use rt_core::channel::{ChannelSpec, Layout};
 use rt_core::file;
@@ -109,12 +108,8 @@ impl Embedded {
         }
         let rig_text = take(RIG)?;
         let rig: RigFile = file::parse(&rig_text, Path::new(RIG))?;
-        match &rig {
-            RigFile::Simulated(config) => {
-                directory.write(RIG, &redirect_pantograph(&rig_text, config)?)?;
-                unpack(PANTOGRAPH)?;
-            }
-        }
+        directory.write(RIG, &redirect_pantograph(&rig_text, &rig)?)?;
+        unpack(PANTOGRAPH)?;
 
         let bench = session.bench.spec();
         if header.bench != bench.id {
@@ -211,11 +206,13 @@ fn notes_on(header: &SessionHeader) -> Vec<String> {
 
 /// The text of a rig file whose pantograph is the one beside it. What is replaced is proven by reading the
 /// result: it has to be the same rig but for that path.
-fn redirect_pantograph(text: &str, config: &SimulatedConfig) -> Result<String, ReplayError> {
-    let mut wanted = config.clone();
-    wanted.pantograph = PANTOGRAPH.into();
-    let wanted = RigFile::Simulated(wanted);
-    let written = format!("{:?}", config.pantograph);
+fn redirect_pantograph(text: &str, rig: &RigFile) -> Result<String, ReplayError> {
+    let mut wanted = rig.clone();
+    match &mut wanted {
+        RigFile::Simulated(config) => config.pantograph = PANTOGRAPH.into(),
+        RigFile::Hardware(config) => config.pantograph = PANTOGRAPH.into(),
+    }
+    let written = format!("{:?}", rig.pantograph());
     text.match_indices(&written)
         .map(|(at, _)| {
             let (before, after) = (&text[..at], &text[at + written.len()..]);
@@ -226,7 +223,7 @@ fn redirect_pantograph(text: &str, config: &SimulatedConfig) -> Result<String, R
         })
         .ok_or_else(|| ReplayError::Path {
             part: RIG,
-            path: config.pantograph.clone(),
+            path: rig.pantograph().to_owned(),
         })
 }
 
@@ -242,10 +239,10 @@ mod tests {
         let pantograph = "\"../pantographs/dsa-380.ron\"";
         // A remark and the name of the rig hold the same words.
         let text = format!("// not \"{pantograph}\" but {pantograph}\n{text}");
-        let RigFile::Simulated(config) = file::parse(&text, Path::new(RIG)).unwrap();
-        let redirected = redirect_pantograph(&text, &config).unwrap();
-        let RigFile::Simulated(config) = file::parse(&redirected, Path::new(RIG)).unwrap();
-        assert_eq!(config.pantograph, PANTOGRAPH);
+        let rig: RigFile = file::parse(&text, Path::new(RIG)).unwrap();
+        let redirected = redirect_pantograph(&text, &rig).unwrap();
+        let rig: RigFile = file::parse(&redirected, Path::new(RIG)).unwrap();
+        assert_eq!(rig.pantograph(), PANTOGRAPH);
         assert_eq!(redirected.matches(pantograph).count(), 2, "{redirected}");
     }
 }

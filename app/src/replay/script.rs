@@ -130,8 +130,9 @@ impl Script {
 
     fn note_fault(&mut self, event: &EventRecord) {
         let told = match event.word("fault") {
-            Some("rig.lost-exchange") => ToldFault::LostExchange,
             Some("rig.power-loss") => ToldFault::PowerLoss,
+            // The loop does the same about all of them.
+            Some(id) if id.starts_with("rig.") => ToldFault::LostExchange,
             Some(id) if id.starts_with("not-finite.") => ToldFault::NotFinite,
             Some("loop.allocation") => {
                 self.heap_used_at.get_or_insert(event.seq);

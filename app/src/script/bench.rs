@@ -67,7 +67,9 @@ impl BenchState {
     /// Records the run from its beginning.
     pub fn record(&mut self, remarks: Remarks) -> Answer<()> {
         if self.driver.is_some() {
-            return Err(wrong("record() comes before arm(): the run has already begun"));
+            return Err(wrong(
+                "record() comes before arm(): the run has already begun",
+            ));
         }
         let made = self.host.borrow().sandbox.for_writing("recordings/x");
         let file = match made {
@@ -123,11 +125,9 @@ impl BenchState {
 
     fn driver(&mut self) -> Answer<&mut Driver> {
         let name = &self.name;
-        self.driver.as_mut().ok_or_else(|| {
-            wrong(format!(
-                "'{name}' has not been started: arm() comes first"
-            ))
-        })
+        self.driver
+            .as_mut()
+            .ok_or_else(|| wrong(format!("'{name}' has not been started: arm() comes first")))
     }
 
     /// The driver of a loop that still goes on.
@@ -161,7 +161,10 @@ impl BenchState {
             );
             self.finish();
             let message = format!("the bench is not ready after {READY_S} s: {why}");
-            return Err(self.host.borrow_mut().terminate(EndKind::Environment, message));
+            return Err(self
+                .host
+                .borrow_mut()
+                .terminate(EndKind::Environment, message));
         }
         self.expect_state(State::Ready, "arm()")?;
         self.running_driver()?.send(Command::Request(Request::Arm));
@@ -307,9 +310,17 @@ impl BenchState {
     }
 
     /// Sets parameters: those to begin with, or those of the running bench. Gives what the model says of them.
-    pub fn set(&mut self, params: &BTreeMap<String, f64>, insist: bool) -> Answer<Option<Prospect>> {
+    pub fn set(
+        &mut self,
+        params: &BTreeMap<String, f64>,
+        insist: bool,
+    ) -> Answer<Option<Prospect>> {
         let Some(driver) = &mut self.driver else {
-            return self.prepared.set_params(params).map(|()| None).map_err(wrong);
+            return self
+                .prepared
+                .set_params(params)
+                .map(|()| None)
+                .map_err(wrong);
         };
         if driver.is_over() {
             return Err(wrong("the run is over: parameters cannot be set any more"));

@@ -89,7 +89,9 @@ impl PreparedSession {
         }
         if let Some(Given::Word(word)) = options.get("uplift_n") {
             if word != "law" {
-                return Err(format!("uplift_n is '{word}'; expected a number in N, or \"law\""));
+                return Err(format!(
+                    "uplift_n is '{word}'; expected a number in N, or \"law\""
+                ));
             }
             let uplift_n = law(&parse(&text, &path)?, &path)?;
             text = set_field(&text, &["uplift_n"], &uplift_n.to_string())?;
@@ -208,7 +210,12 @@ impl Scratch {
         std::fs::DirBuilder::new()
             .mode(0o700)
             .create(&path)
-            .map_err(|e| format!("a changed rig needs the directory '{}': {e}", path.display()))?;
+            .map_err(|e| {
+                format!(
+                    "a changed rig needs the directory '{}': {e}",
+                    path.display()
+                )
+            })?;
         Ok(Self(path))
     }
 }
@@ -275,7 +282,9 @@ mod tests {
     }
 
     fn group(fields: &[(&str, f64)]) -> Given {
-        let pairs = fields.iter().map(|(k, v)| ((*k).to_owned(), Given::Number(*v)));
+        let pairs = fields
+            .iter()
+            .map(|(k, v)| ((*k).to_owned(), Given::Number(*v)));
         Given::Group(pairs.collect())
     }
 
@@ -303,7 +312,10 @@ mod tests {
         assert_eq!(session.params["q"], 20.0);
         // 0.00097 v² + 70 N.
         let uplift = session.uplift_n.unwrap();
-        assert!((uplift - (0.00097 * 275.0 * 275.0 + 70.0)).abs() < 1e-9, "{uplift}");
+        assert!(
+            (uplift - (0.00097 * 275.0 * 275.0 + 70.0)).abs() < 1e-9,
+            "{uplift}"
+        );
         let RigFile::Simulated(rig) = file::load(&found.loaded.rig_path()).unwrap();
         assert_eq!(rig.delays.extra_s, 0.001);
         let place = found.loaded.rig_path();
@@ -315,13 +327,33 @@ mod tests {
     fn what_does_not_fit_is_refused_with_what_does() {
         for (key, given, words) in [
             ("speed", Given::Number(1.0), "speed_kmh"),
-            ("line", Given::Word("x".into()), "cannot be changed by a script"),
-            ("wire.file", Given::Word("x".into()), "cannot be changed by a script"),
-            ("wire", Given::Word("Line(file: \"/etc/x\")".into()), "not files or texts"),
+            (
+                "line",
+                Given::Word("x".into()),
+                "cannot be changed by a script",
+            ),
+            (
+                "wire.file",
+                Given::Word("x".into()),
+                "cannot be changed by a script",
+            ),
+            (
+                "wire",
+                Given::Word("Line(file: \"/etc/x\")".into()),
+                "not files or texts",
+            ),
             ("seconds", Given::Number(-1.0), "0.01"),
             ("seconds", Given::Number(f64::NAN), "expected a number"),
-            ("uplift_n", Given::Word("lots".into()), "expected a number in N"),
-            ("params", group(&[("gain", 1.0)]), "there is no parameter 'gain'"),
+            (
+                "uplift_n",
+                Given::Word("lots".into()),
+                "expected a number in N",
+            ),
+            (
+                "params",
+                group(&[("gain", 1.0)]),
+                "there is no parameter 'gain'",
+            ),
             ("params", group(&[("q", -1.0)]), "it must lie within"),
             ("rig", group(&[("delays.extra_s", -1.0)]), "extra_s"),
             ("controller", Given::Word("Best".into()), "Predictive"),

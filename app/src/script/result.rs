@@ -8,7 +8,11 @@ use serde_json::{Value, json};
 const LEFT_OUT: f64 = 0.2;
 
 /// The result of a run; words say why there is none.
-pub fn of(driver: &Driver, loaded: &LoadedSession, against_implicit: bool) -> Result<Value, String> {
+pub fn of(
+    driver: &Driver,
+    loaded: &LoadedSession,
+    against_implicit: bool,
+) -> Result<Value, String> {
     if let Some(samples) = &driver.samples
         && (against_implicit || has_spans(loaded))
     {

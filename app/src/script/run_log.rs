@@ -93,10 +93,7 @@ impl RunLog {
 /// What to say of a channel that is not there.
 pub fn no_channel(layout: &Layout, id: &str) -> String {
     let known: Vec<&str> = layout.channels().iter().map(|c| c.id).collect();
-    format!(
-        "there is no channel '{id}'; channels: {}",
-        known.join(", ")
-    )
+    format!("there is no channel '{id}'; channels: {}", known.join(", "))
 }
 
 #[cfg(test)]

@@ -59,10 +59,7 @@ impl Signal {
     /// Times since the bench began to run, in s, and values.
     pub fn over_time(&self) -> Vec<[f64; 2]> {
         let times = self.part.clone().map(|i| i as f64 / self.rate_hz);
-        times
-            .zip(self.samples())
-            .map(|(t, v)| [t, *v])
-            .collect()
+        times.zip(self.samples()).map(|(t, v)| [t, *v]).collect()
     }
 
     /// Places in m and values, while the train moves; `None` without a line.

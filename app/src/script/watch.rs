@@ -151,9 +151,7 @@ mod tests {
         watch.spend(-5.0);
         assert_eq!(watch.check(), Ok(()));
         watch.spend(1.5);
-        assert!(
-            matches!(watch.check(), Err(Interrupt::Limit(words)) if words.contains("10 s"))
-        );
+        assert!(matches!(watch.check(), Err(Interrupt::Limit(words)) if words.contains("10 s")));
         assert_eq!(watch.spent_s(), 10.5);
     }
 }

@@ -40,7 +40,11 @@ impl Workstation {
     }
 
     fn ask_script_file(&mut self, title: &'static str, is_save: bool, purpose: Purpose) {
-        let of_script = self.script.path().and_then(Path::parent).map(Path::to_owned);
+        let of_script = self
+            .script
+            .path()
+            .and_then(Path::parent)
+            .map(Path::to_owned);
         let name = self.script.path().and_then(Path::file_name);
         let name = name.map(|n| n.to_string_lossy().into_owned());
         let question = Question {

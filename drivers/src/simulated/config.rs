@@ -3,7 +3,8 @@
 use super::load_cell::RAW;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
-use rt_core::rig::KnownRig;
+use rt_core::rig::{ActuatorSpec, KnownRig};
+use rt_core::travel::TravelLimits;
 use serde::Deserialize;
 
 /// A simulated rig as its file describes it.
@@ -341,6 +342,25 @@ impl ForceSensorConfig {
 }
 
 impl ActuatorConfig {
+    /// What the guard has to know of the motor.
+    pub fn spec(&self) -> ActuatorSpec {
+        ActuatorSpec {
+            command: super::REFERENCE,
+            feedback: super::POSITION.id,
+            park: self.park_m,
+            low: self.low_m,
+            high: self.high_m,
+            max_speed: self.max_speed_m_per_s,
+            travel: TravelLimits {
+                max_speed: self.travel_speed_m_per_s,
+                acceleration: self.travel_acceleration_m_per_s2,
+                braking: self.braking_m_per_s2,
+            },
+            max_tracking_error: self.max_tracking_error_m,
+            tracking_cycles: self.tracking_cycles,
+        }
+    }
+
     fn check(&self, motor: &MotorConfig) -> Result<(), FieldError> {
         require_within(
             "low_m",

@@ -127,6 +127,7 @@ impl LoadCells {
                 self.hung = None;
                 Ok(())
             }
+            RigCommand::Home => Err(RigRefusal::NotSupported),
         }
     }
 }

@@ -282,7 +282,9 @@ mod tests {
 
     fn shipped(rig: &str) -> (SimulatedConfig, Pantograph) {
         let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets");
-        let RigFile::Simulated(config) = file::load(&assets.join("rigs").join(rig)).unwrap();
+        let config = file::load::<RigFile>(&assets.join("rigs").join(rig))
+            .unwrap()
+            .model();
         let pantograph = file::load(&assets.join("pantographs/dsa-380.ron")).unwrap();
         (config, pantograph)
     }

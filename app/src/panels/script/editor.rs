@@ -45,7 +45,11 @@ pub fn show(ui: &mut Ui, text: &mut String, error_line: Option<usize>, is_editab
                     .layouter(&mut layouter);
                 let response = ui.add(editor);
                 response.widget_info(|| {
-                    egui::WidgetInfo::labeled(egui::Role::MultilineTextInput, is_editable, "Script text")
+                    egui::WidgetInfo::labeled(
+                        egui::Role::MultilineTextInput,
+                        is_editable,
+                        "Script text",
+                    )
                 });
                 is_changed = response.changed();
             });

@@ -43,7 +43,8 @@ impl Log {
 
     /// Takes something in.
     pub fn add(&mut self, output: Output) {
-        let written = |path: &std::path::Path| Entry::Weak(format!("written to {}", path.display()));
+        let written =
+            |path: &std::path::Path| Entry::Weak(format!("written to {}", path.display()));
         let entry = match output {
             Output::Text(text) => Entry::Text(text),
             Output::Note(text) => Entry::Weak(text),

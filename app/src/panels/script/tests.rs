@@ -39,7 +39,10 @@ fn finish(harness: &mut Harness<'static, Shown>) {
     let since = Instant::now();
     while harness.state().panel.is_running() {
         harness.run_steps(1);
-        assert!(since.elapsed() < Duration::from_secs(120), "it does not end");
+        assert!(
+            since.elapsed() < Duration::from_secs(120),
+            "it does not end"
+        );
         std::thread::park_timeout(Duration::from_millis(5));
     }
     harness.run_steps(2);
@@ -99,7 +102,11 @@ fn an_error_marks_its_line_and_stop_ends_an_endless_script() {
     harness.run_steps(2);
     finish(&mut harness);
     harness.get_by_label_contains("✖ stopped");
-    assert!(ScriptPanel::default().open(Path::new("/no/such.rhai")).is_err());
+    assert!(
+        ScriptPanel::default()
+            .open(Path::new("/no/such.rhai"))
+            .is_err()
+    );
     assert!(ScriptPanel::default().begin(|| ()).is_err());
     std::fs::remove_dir_all(directory).unwrap();
 }

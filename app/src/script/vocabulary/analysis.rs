@@ -11,14 +11,15 @@ const MOST_VALUES: usize = 200_000;
 
 pub(super) fn register(words: &mut Vocabulary<'_>) {
     words.engine.register_type_with_name::<Signal>("Signal");
-    add!(words, 
-        "between",
-        |signal: &mut Signal, from: Dynamic, to: Dynamic| {
-            let (from, to) = (number(&from, "the begin")?, number(&to, "the end")?);
-            signal.between(from, to).map_err(wrong)
-        },
-    );
-    add!(words, "along", |signal: &mut Signal, from: Dynamic, to: Dynamic| {
+    add!(words, "between", |signal: &mut Signal,
+                            from: Dynamic,
+                            to: Dynamic| {
+        let (from, to) = (number(&from, "the begin")?, number(&to, "the end")?);
+        signal.between(from, to).map_err(wrong)
+    },);
+    add!(words, "along", |signal: &mut Signal,
+                          from: Dynamic,
+                          to: Dynamic| {
         let (from, to) = (number(&from, "the begin")?, number(&to, "the end")?);
         signal.along(from, to).map_err(wrong)
     });
@@ -44,30 +45,43 @@ pub(super) fn register(words: &mut Vocabulary<'_>) {
     add!(words, "contact_force", |signal: &mut Signal| {
         signal.contact_force().map(|v| of_json(&v)).map_err(wrong)
     });
-    add!(words, 
-        "sigma",
-        |signal: &mut Signal, low: Dynamic, high: Dynamic| {
-            let (low, high) = (
-                number(&low, "the lower frequency")?,
-                number(&high, "the upper frequency")?,
-            );
-            signal.sigma(low, high).map_err(wrong)
-        },
+    add!(words, "sigma", |signal: &mut Signal,
+                          low: Dynamic,
+                          high: Dynamic| {
+        let (low, high) = (
+            number(&low, "the lower frequency")?,
+            number(&high, "the upper frequency")?,
+        );
+        signal.sigma(low, high).map_err(wrong)
+    },);
+    add!(words, "spectrum", |signal: &mut Signal| spectrum(
+        signal, None
+    ));
+    add!(
+        words,
+        "spectrum",
+        |signal: &mut Signal, segment: Dynamic| {
+            spectrum(signal, Some(number(&segment, "the length of a segment")?))
+        }
     );
-    add!(words, "spectrum", |signal: &mut Signal| spectrum(signal, None));
-    add!(words, "spectrum", |signal: &mut Signal, segment: Dynamic| {
-        spectrum(signal, Some(number(&segment, "the length of a segment")?))
-    });
-    add!(words, "compare", |signal: &mut Signal, reference: Signal| {
-        signal
-            .compare(&reference)
-            .map(|v| of_json(&v))
-            .map_err(wrong)
-    });
-    add!(words, "error_index", |signal: &mut Signal, reference: Signal| {
-        let found = signal.compare(&reference).map_err(wrong)?;
-        Ok::<f64, Box<rhai::EvalAltResult>>(found["error_pct"].as_f64().unwrap_or(f64::NAN))
-    });
+    add!(
+        words,
+        "compare",
+        |signal: &mut Signal, reference: Signal| {
+            signal
+                .compare(&reference)
+                .map(|v| of_json(&v))
+                .map_err(wrong)
+        }
+    );
+    add!(
+        words,
+        "error_index",
+        |signal: &mut Signal, reference: Signal| {
+            let found = signal.compare(&reference).map_err(wrong)?;
+            Ok::<f64, Box<rhai::EvalAltResult>>(found["error_pct"].as_f64().unwrap_or(f64::NAN))
+        }
+    );
 }
 
 fn values(signal: &mut Signal) -> Answer<Array> {

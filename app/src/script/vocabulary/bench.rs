@@ -22,7 +22,11 @@ const DESIGNED_STEP_S: f64 = 0.1;
 pub(super) fn register(words: &mut Vocabulary<'_>, host: &Shared) {
     words.engine.register_type_with_name::<Bench>("Bench");
     let shared = host.clone();
-    add!(words, "load", move |name: &str| load(&shared, name, &Map::new()));
+    add!(words, "load", move |name: &str| load(
+        &shared,
+        name,
+        &Map::new()
+    ));
     let shared = host.clone();
     add!(words, "load", move |name: &str, changes: Map| {
         load(&shared, name, &changes)
@@ -38,7 +42,10 @@ pub(super) fn register(words: &mut Vocabulary<'_>, host: &Shared) {
     });
     add!(words, "run_until", run_until);
     add!(words, "wait_for", wait_for);
-    add!(words, "stop", |bench: &mut Bench| bench.0.borrow_mut().stop());
+    add!(words, "stop", |bench: &mut Bench| bench
+        .0
+        .borrow_mut()
+        .stop());
     add_parameters(words);
     add!(words, "mark", |bench: &mut Bench, text: &str| {
         bench.0.borrow_mut().mark(text)
@@ -107,7 +114,9 @@ fn wait_for(
     loop {
         let met: Dynamic = condition.call_within_context(&context, (bench.clone(),))?;
         let met = met.as_bool().map_err(|found| {
-            wrong(format!("the condition gives a '{found}'; expected true or false"))
+            wrong(format!(
+                "the condition gives a '{found}'; expected true or false"
+            ))
         })?;
         if met {
             return Ok(true);
@@ -124,26 +133,29 @@ fn add_parameters(words: &mut Vocabulary<'_>) {
         let value = number(value, &format!("parameter '{id}'"))?;
         Ok(BTreeMap::from([(id.to_owned(), value)]))
     };
-    add!(words, "set", move |bench: &mut Bench, id: &str, value: Dynamic| {
+    add!(words, "set", move |bench: &mut Bench,
+                             id: &str,
+                             value: Dynamic| {
         set(bench, &one(id, &value)?, false)
     });
     add!(words, "set", |bench: &mut Bench, values: Map| {
         set(bench, &params(&values)?, false)
     });
-    add!(words, 
+    add!(
+        words,
         "insist",
         move |bench: &mut Bench, id: &str, value: Dynamic| set(bench, &one(id, &value)?, true),
     );
     add!(words, "insist", |bench: &mut Bench, values: Map| {
         set(bench, &params(&values)?, true)
     });
-    add!(words, 
-        "ramp",
-        |bench: &mut Bench, id: &str, to: Dynamic, seconds: Dynamic| {
-            let to = number(&to, &format!("parameter '{id}'"))?;
-            ramp(bench, id, to, number(&seconds, "the time")?)
-        },
-    );
+    add!(words, "ramp", |bench: &mut Bench,
+                         id: &str,
+                         to: Dynamic,
+                         seconds: Dynamic| {
+        let to = number(&to, &format!("parameter '{id}'"))?;
+        ramp(bench, id, to, number(&seconds, "the time")?)
+    },);
     add!(words, "param", |bench: &mut Bench, id: &str| {
         bench.0.borrow_mut().param(id).map(|(value, _)| value)
     });
@@ -219,12 +231,11 @@ fn add_views(words: &mut Vocabulary<'_>) {
     add!(words, "trip", |bench: &mut Bench| -> Dynamic {
         bench.0.borrow().trip().map_or(Dynamic::UNIT, Dynamic::from)
     });
-    add!(words, 
-        "signal",
-        |bench: &mut Bench, channel: &str| -> Answer<Signal> {
-            bench.0.borrow_mut().signal(channel)
-        },
-    );
+    add!(words, "signal", |bench: &mut Bench,
+                           channel: &str|
+     -> Answer<Signal> {
+        bench.0.borrow_mut().signal(channel)
+    },);
     add!(words, "result", |bench: &mut Bench| {
         let result = bench.0.borrow_mut().result(false)?;
         Ok::<_, Box<rhai::EvalAltResult>>(of_json(&result))

@@ -19,10 +19,14 @@ pub(super) fn register(words: &mut Vocabulary<'_>, host: &Shared) {
         validate(&shared, standard, &[])
     });
     let shared = host.clone();
-    add!(words, "validate", move |standard: &str, speeds: rhai::Array| {
-        let speeds = crate::script::values::numbers(&speeds, "the list of speeds")?;
-        validate(&shared, standard, &speeds)
-    });
+    add!(
+        words,
+        "validate",
+        move |standard: &str, speeds: rhai::Array| {
+            let speeds = crate::script::values::numbers(&speeds, "the list of speeds")?;
+            validate(&shared, standard, &speeds)
+        }
+    );
     add!(words, "direct", direct);
 }
 
@@ -75,8 +79,7 @@ fn direct(bench: &mut Bench) -> Answer<Map> {
             loaded.session.bench.spec().id
         )));
     };
-    let specimen: Pantograph =
-        file::load(&loaded.base().join(&config.specimen)).map_err(wrong)?;
+    let specimen: Pantograph = file::load(&loaded.base().join(&config.specimen)).map_err(wrong)?;
     let period_s = loaded.period_nanos() as f64 * 1e-9;
     let line = config.line(loaded.base(), period_s).map_err(wrong)?;
     let found = config.direct(&line, &specimen).map_err(wrong)?;

@@ -33,7 +33,9 @@ pub(super) fn register(words: &mut Vocabulary<'_>, host: &Shared) {
 
 fn add_tables(words: &mut Vocabulary<'_>, host: &Shared) {
     words.engine.register_type_with_name::<Table>("Table");
-    add!(words, "table", |name: &str, columns: Array| -> Answer<Table> {
+    add!(words, "table", |name: &str,
+                          columns: Array|
+     -> Answer<Table> {
         let columns = texts(&columns, "the list of columns")?;
         if columns.is_empty() {
             return Err(wrong("a table needs at least one column"));
@@ -48,7 +50,9 @@ fn add_tables(words: &mut Vocabulary<'_>, host: &Shared) {
     add!(words, "open_table", move |file: &str, columns: Array| {
         open_table(&shared, file, &texts(&columns, "the list of columns")?)
     });
-    add!(words, "row", |table: &mut Table, entries: Array| -> Answer<()> {
+    add!(words, "row", |table: &mut Table,
+                        entries: Array|
+     -> Answer<()> {
         let row: Vec<Cell> = entries.iter().map(cell).collect::<Answer<_>>()?;
         let mut table = table.0.borrow_mut();
         if table.rows.len() >= MOST_ROWS {
@@ -56,7 +60,9 @@ fn add_tables(words: &mut Vocabulary<'_>, host: &Shared) {
         }
         table.add(row).map_err(wrong)
     });
-    add!(words, "column", |table: &mut Table, name: &str| -> Answer<Array> {
+    add!(words, "column", |table: &mut Table,
+                           name: &str|
+     -> Answer<Array> {
         let column = table.0.borrow().column(name).map_err(wrong)?;
         Ok(column.into_iter().map(of_cell).collect())
     });
@@ -71,7 +77,9 @@ fn add_tables(words: &mut Vocabulary<'_>, host: &Shared) {
         host.outcome.tables.push(shown);
     });
     let shared = host.clone();
-    add!(words, "save", move |table: &mut Table, file: &str| -> Answer<()> {
+    add!(words, "save", move |table: &mut Table,
+                              file: &str|
+          -> Answer<()> {
         let csv = table.0.borrow().to_csv();
         let mut host = shared.borrow_mut();
         let path = host.write(&ending(file, "csv"), csv.as_bytes())?;
@@ -138,16 +146,25 @@ fn add_plots(words: &mut Vocabulary<'_>, host: &Shared) {
             ..PlotData::default()
         })))
     });
-    add!(words, "line", |plot: &mut Plot, name: &str, x: Array, y: Array| {
+    add!(words, "line", |plot: &mut Plot,
+                         name: &str,
+                         x: Array,
+                         y: Array| {
         series(plot, name, pairs(&x, &y)?, Style::Line)
     });
-    add!(words, "dots", |plot: &mut Plot, name: &str, x: Array, y: Array| {
+    add!(words, "dots", |plot: &mut Plot,
+                         name: &str,
+                         x: Array,
+                         y: Array| {
         series(plot, name, pairs(&x, &y)?, Style::Dots)
     });
-    add!(words, "line", |plot: &mut Plot, name: &str, signal: Signal| {
+    add!(words, "line", |plot: &mut Plot,
+                         name: &str,
+                         signal: Signal| {
         series(plot, name, signal.over_time(), Style::Line)
     });
-    add!(words, 
+    add!(
+        words,
         "line_along",
         |plot: &mut Plot, name: &str, signal: Signal| {
             let points = signal
@@ -168,7 +185,9 @@ fn add_plots(words: &mut Vocabulary<'_>, host: &Shared) {
         plot.0.borrow_mut().from_zero = true;
     });
     let shared = host.clone();
-    add!(words, "save", move |plot: &mut Plot, file: &str| -> Answer<()> {
+    add!(words, "save", move |plot: &mut Plot,
+                              file: &str|
+          -> Answer<()> {
         let data = plot.0.borrow().clone();
         let mut host = shared.borrow_mut();
         let path = host.write(&ending(file, "svg"), data.svg().as_bytes())?;
@@ -178,10 +197,7 @@ fn add_plots(words: &mut Vocabulary<'_>, host: &Shared) {
 }
 
 fn pairs(x: &Array, y: &Array) -> Answer<Vec<[f64; 2]>> {
-    let (x, y) = (
-        numbers(x, "the list of x")?,
-        numbers(y, "the list of y")?,
-    );
+    let (x, y) = (numbers(x, "the list of x")?, numbers(y, "the list of y")?);
     if x.len() != y.len() {
         return Err(wrong(format!(
             "{} values of x do not fit {} values of y",
@@ -212,29 +228,32 @@ fn add_checks(words: &mut Vocabulary<'_>, host: &Shared) {
         shared.borrow_mut().check(Check::flag(name, holds))
     });
     let shared = host.clone();
-    add!(words, 
-        "check",
-        move |name: &str, value: Dynamic, low: Dynamic, high: Dynamic| -> Answer<bool> {
-            let value = if value.is_unit() {
-                f64::NAN
-            } else {
-                number(&value, "the value")?
-            };
-            let (low, high) = (
-                number(&low, "the lower bound")?,
-                number(&high, "the upper bound")?,
-            );
-            if low.is_nan() || high.is_nan() || low > high {
-                return Err(wrong(format!(
-                    "the bounds {low} to {high} of '{name}' are refused: expected the lower one first"
-                )));
-            }
-            let check = Check::within(name, value, low, high);
-            Ok(shared.borrow_mut().check(check))
-        },
-    );
+    add!(words, "check", move |name: &str,
+                               value: Dynamic,
+                               low: Dynamic,
+                               high: Dynamic|
+          -> Answer<bool> {
+        let value = if value.is_unit() {
+            f64::NAN
+        } else {
+            number(&value, "the value")?
+        };
+        let (low, high) = (
+            number(&low, "the lower bound")?,
+            number(&high, "the upper bound")?,
+        );
+        if low.is_nan() || high.is_nan() || low > high {
+            return Err(wrong(format!(
+                "the bounds {low} to {high} of '{name}' are refused: expected the lower one first"
+            )));
+        }
+        let check = Check::within(name, value, low, high);
+        Ok(shared.borrow_mut().check(check))
+    },);
     let shared = host.clone();
-    add!(words, "assert", move |holds: bool, text: &str| -> Answer<()> {
+    add!(words, "assert", move |holds: bool,
+                                text: &str|
+          -> Answer<()> {
         if holds {
             return Ok(());
         }
@@ -245,35 +264,34 @@ fn add_checks(words: &mut Vocabulary<'_>, host: &Shared) {
 
 fn add_surroundings(words: &mut Vocabulary<'_>, host: &Shared) {
     let shared = host.clone();
-    add!(words, 
-        "progress",
-        move |done: Dynamic, total: Dynamic, text: &str| -> Answer<()> {
-            let (done, total) = (
-                number(&done, "what is done")?,
-                number(&total, "what there is to do")?,
-            );
-            let part = if total > 0.0 {
-                (done / total).clamp(0.0, 1.0)
-            } else {
-                0.0
-            };
-            let watch = &shared.borrow().watch;
-            watch.tell(Output::Progress(part, text.to_owned()));
-            Ok(())
-        },
-    );
+    add!(words, "progress", move |done: Dynamic,
+                                  total: Dynamic,
+                                  text: &str|
+          -> Answer<()> {
+        let (done, total) = (
+            number(&done, "what is done")?,
+            number(&total, "what there is to do")?,
+        );
+        let part = if total > 0.0 {
+            (done / total).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        let watch = &shared.borrow().watch;
+        watch.tell(Output::Progress(part, text.to_owned()));
+        Ok(())
+    },);
     let shared = host.clone();
-    add!(words, 
-        "setting",
-        move |name: ImmutableString, default: Dynamic| -> Answer<Dynamic> {
-            let mut host = shared.borrow_mut();
-            host.asked.insert(name.to_string());
-            match host.settings.get(name.as_str()) {
-                Some(text) => of_setting(&name, text, &default),
-                None => Ok(default),
-            }
-        },
-    );
+    add!(words, "setting", move |name: ImmutableString,
+                                 default: Dynamic|
+          -> Answer<Dynamic> {
+        let mut host = shared.borrow_mut();
+        host.asked.insert(name.to_string());
+        match host.settings.get(name.as_str()) {
+            Some(text) => of_setting(&name, text, &default),
+            None => Ok(default),
+        }
+    },);
     // 250 km/h rather than 250.0 km/h.
     words
         .engine

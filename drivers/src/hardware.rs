@@ -1,0 +1,472 @@
+//! The hardware rig: several buses behind one trait, their inputs brought to the tick and turned into metres and newtons.
+//!
+//! An input that is older than its file allows is a fault, never a value.
+
+pub mod align;
+pub mod bus;
+pub mod catch_up;
+pub mod config;
+pub mod signals;
+
+pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
+
+use crate::cells::Cells;
+use crate::intern::intern;
+use crate::linudp::LinUdp;
+use crate::serial::SerialBus;
+use crate::simulated::{FORCE, POSITION, REFERENCE};
+use align::{Align, TickTime};
+use bus::{Bus, DriveCommand, Slot};
+use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
+use rt_core::guard::{Drive, State};
+use rt_core::pacing::Clock;
+use rt_core::rig::device::Device;
+use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
+use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
+use signals::{InterlockConfig, find_input};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Why a hardware rig cannot be used at all, in distinction to a device that does not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HardwareError {
+    /// Hardware has its own time.
+    #[error("the rig '{0}' is hardware, which runs in real time only: leave --fast out")]
+    RealTimeOnly(String),
+    /// A bus cannot be set up.
+    #[error("bus '{bus}' cannot be set up: {problem}")]
+    Bus {
+        /// Its name.
+        bus: String,
+        /// Why, and what to do.
+        problem: String,
+    },
+}
+
+/// What a bus has to know of the rig that it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BusContext {
+    /// The loop's period, in ns.
+    pub period_nanos: u64,
+    /// How fast a reference catches up after a drive has switched on, in m/s; see [`catch_up`].
+    pub catch_up_m_per_s: f64,
+}
+
+impl BusConfig {
+    /// Sets the bus up; devices may be absent and come later. `number` counts from 1 and is named in faults.
+    fn open(&self, number: u16, context: &BusContext) -> Result<Box<dyn Bus>, HardwareError> {
+        let bus: Result<Box<dyn Bus>, String> = match self {
+            BusConfig::LinUdp(config) => LinUdp::open(config, number, context.catch_up_m_per_s)
+                .map(|bus| Box::new(bus) as Box<dyn Bus>),
+            BusConfig::Serial(config) => {
+                SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
+            }
+        };
+        bus.map_err(|problem| HardwareError::Bus {
+            bus: self.name().to_owned(),
+            problem,
+        })
+    }
+}
+
+/// SCHED_FIFO priority of the threads of buses: below the loop, above everything else.
+pub(crate) const BUS_PRIORITY: u8 = 70;
+
+/// An input that a channel is made of.
+struct Input {
+    slot: usize,
+    align: Align,
+    max_age_nanos: i64,
+    /// Column of its age.
+    age_column: usize,
+}
+
+struct Auxiliary {
+    input: usize,
+    scale: f64,
+    offset: f64,
+    column: usize,
+}
+
+struct Interlock {
+    config: InterlockConfig,
+    input: usize,
+    column: usize,
+}
+
+struct Cell {
+    input: usize,
+    column: usize,
+    /// Its strip, if it has one.
+    strip: Option<usize>,
+}
+
+struct Mounted {
+    bus: Box<dyn Bus>,
+    slots: Range<usize>,
+}
+
+/// See the module's text.
+pub struct HardwareRig {
+    spec: RigSpec,
+    clock: Box<dyn Clock>,
+    ticks: TickTime,
+    buses: Vec<Mounted>,
+    drive: usize,
+    /// The drive has been told to home and has not finished.
+    home: bool,
+    slots: Vec<Slot>,
+    /// The motor's position first, then cells, auxiliary channels and interlocks.
+    inputs: Vec<Input>,
+    values: Vec<f64>,
+    cells: Vec<Cell>,
+    lines: Cells,
+    strip_columns: Vec<usize>,
+    auxiliary: Vec<Auxiliary>,
+    interlocks: Vec<Interlock>,
+    force_column: usize,
+    position_column: usize,
+    reference_column: Option<usize>,
+}
+
+impl HardwareRig {
+    /// Opens the buses of a configuration that has been checked. `cells` are those of [`HardwareConfig::cells`] with
+    /// the calibrations that they use.
+    pub fn open(
+        config: &HardwareConfig,
+        cells: Vec<CellSpec>,
+        clock: Box<dyn Clock>,
+        period_nanos: u64,
+    ) -> Result<Self, HardwareError> {
+        let context = BusContext {
+            period_nanos,
+            // Faster than the travel that it catches up with, by as much again.
+            catch_up_m_per_s: config.actuator.travel_speed_m_per_s * 2.0,
+        };
+        let buses = (1..)
+            .zip(&config.buses)
+            .map(|(number, bus)| bus.open(number, &context))
+            .collect::<Result<_, _>>()?;
+        Ok(Self::assemble(config, buses, cells, clock))
+    }
+
+    /// Puts a rig together from buses that were made elsewhere, in the order of the configuration.
+    pub fn assemble(
+        config: &HardwareConfig,
+        buses: Vec<Box<dyn Bus>>,
+        cells: Vec<CellSpec>,
+        clock: Box<dyn Clock>,
+    ) -> Self {
+        let mut slots = 0;
+        let mounted = buses.into_iter().zip(&config.buses).map(|(bus, config)| {
+            let first = slots;
+            slots += config.inputs().len();
+            Mounted {
+                bus,
+                slots: first..slots,
+            }
+        });
+        let buses: Vec<Mounted> = mounted.collect();
+        let input = |name: &str, align: Align, max_age_s: f64| Input {
+            slot: find_input(name, &config.buses).unwrap_or_default(),
+            align,
+            max_age_nanos: (max_age_s * 1e9) as i64,
+            age_column: 0,
+        };
+        let signals = &config.signals;
+        let position = &signals.motor_position;
+        let mut inputs = vec![input(&position.input, position.align, position.max_age_s)];
+        let strips = config.strips();
+        let mut bound_cells = Vec::new();
+        for cell in &signals.cells {
+            bound_cells.push(Cell {
+                input: inputs.len(),
+                column: 0,
+                strip: strips
+                    .iter()
+                    .position(|s| Some(*s) == cell.strip.as_deref()),
+            });
+            inputs.push(input(&cell.input, Align::Hold, cell.max_age_s));
+        }
+        let mut auxiliary = Vec::new();
+        for channel in &signals.auxiliary {
+            auxiliary.push(Auxiliary {
+                input: inputs.len(),
+                scale: channel.scale,
+                offset: channel.offset,
+                column: 0,
+            });
+            inputs.push(input(&channel.input, channel.align, channel.max_age_s));
+        }
+        let mut interlocks = Vec::new();
+        for interlock in &signals.interlocks {
+            interlocks.push(Interlock {
+                config: interlock.clone(),
+                input: inputs.len(),
+                column: 0,
+            });
+            inputs.push(input(&interlock.input, Align::Hold, interlock.max_age_s));
+        }
+        Self {
+            lines: Cells::new(&cells),
+            spec: config.spec(cells),
+            clock,
+            ticks: TickTime::default(),
+            drive: config
+                .buses
+                .iter()
+                .position(|bus| bus.name() == config.drive)
+                .unwrap_or_default(),
+            buses,
+            home: false,
+            slots: vec![Slot::default(); slots],
+            values: vec![f64::NAN; inputs.len()],
+            inputs,
+            cells: bound_cells,
+            strip_columns: vec![0; strips.len()],
+            auxiliary,
+            interlocks,
+            force_column: 0,
+            position_column: 0,
+            reference_column: None,
+        }
+    }
+
+    /// Brings all inputs to the tick; the first fault is an open interlock, then what a bus says, then an input that
+    /// is too old.
+    fn read(
+        &mut self,
+        tick_nanos: u64,
+        bus_fault: Option<RigFault>,
+        frame: &mut Frame,
+    ) -> Result<(), RigFault> {
+        let mut stale = None;
+        for (i, input) in self.inputs.iter().enumerate() {
+            let aligned = input.align.at(tick_nanos, &self.slots[input.slot]);
+            let age = aligned.map_or(i64::MAX, |a| a.age_nanos);
+            let is_stale = age > input.max_age_nanos;
+            self.values[i] = match aligned {
+                Some(aligned) if !is_stale => aligned.value,
+                _ => f64::NAN,
+            };
+            frame.values[input.age_column] = age as f64 * 1e-9;
+            if is_stale && stale.is_none() {
+                stale = Some(RigFault::StaleInput {
+                    input: i as u16,
+                    age_us: (age / 1000).clamp(0, i64::from(u32::MAX)) as u32,
+                    limit_us: (input.max_age_nanos / 1000) as u32,
+                });
+            }
+        }
+        for (index, interlock) in (0..).zip(&self.interlocks) {
+            let value = self.values[interlock.input];
+            let is_safe = interlock.config.is_safe(value);
+            frame.values[interlock.column] = f64::from(u8::from(is_safe));
+            if !is_safe && value.is_finite() {
+                return Err(RigFault::Interlock { index });
+            }
+        }
+        match bus_fault.or(stale) {
+            Some(fault) => Err(fault),
+            None => Ok(()),
+        }
+    }
+
+    fn write(&self, frame: &mut Frame) {
+        frame.values[self.position_column] = self.values[0];
+        for &column in &self.strip_columns {
+            frame.values[column] = 0.0;
+        }
+        let mut total = 0.0;
+        for (i, cell) in self.cells.iter().enumerate() {
+            let reading = self.values[cell.input];
+            let newtons = self.lines.newtons(i, reading);
+            frame.values[cell.column] = reading;
+            total += newtons;
+            if let Some(strip) = cell.strip {
+                frame.values[self.strip_columns[strip]] += newtons;
+            }
+        }
+        frame.values[self.force_column] = total;
+        for channel in &self.auxiliary {
+            frame.values[channel.column] =
+                channel.offset + channel.scale * self.values[channel.input];
+        }
+    }
+}
+
+impl Rig for HardwareRig {
+    fn spec(&self) -> &RigSpec {
+        &self.spec
+    }
+
+    fn bind(&mut self, layout: &Layout) -> Result<(), LayoutError> {
+        self.force_column = layout.column(FORCE.id)?;
+        self.position_column = layout.column(POSITION.id)?;
+        self.reference_column = layout.find(REFERENCE);
+        // The order is that of `HardwareConfig::spec`.
+        let mut columns = self.spec.channels[2..].iter().map(|c| layout.column(c.id));
+        let mut next = |into: &mut usize| -> Result<(), LayoutError> {
+            if let Some(column) = columns.next() {
+                *into = column?;
+            }
+            Ok(())
+        };
+        for cell in &mut self.cells {
+            next(&mut cell.column)?;
+        }
+        for column in &mut self.strip_columns {
+            next(column)?;
+        }
+        for channel in &mut self.auxiliary {
+            next(&mut channel.column)?;
+        }
+        for interlock in &mut self.interlocks {
+            next(&mut interlock.column)?;
+        }
+        for input in &mut self.inputs {
+            next(&mut input.age_column)?;
+        }
+        Ok(())
+    }
+
+    fn exchange(&mut self, frame: &mut Frame) -> Result<(), RigFault> {
+        let now = self.clock.now();
+        let tick = self.ticks.of(frame.t_nanos, now);
+        let reference = self.reference_column.map(|column| frame.values[column]);
+        let told = DriveCommand {
+            // Without a number there is nowhere to go.
+            is_on: frame.drive == Drive::On && reference.is_some_and(f64::is_finite),
+            position_m: reference.unwrap_or(f64::NAN),
+            may_reset: frame.state == State::Idle,
+            home: self.home && frame.drive == Drive::Off,
+        };
+        let mut fault = None;
+        for (i, mounted) in self.buses.iter_mut().enumerate() {
+            let told = if i == self.drive {
+                told
+            } else {
+                DriveCommand {
+                    may_reset: told.may_reset,
+                    ..DriveCommand::OFF
+                }
+            };
+            let slots = &mut self.slots[mounted.slots.clone()];
+            // Every bus is served whatever the others say: the drive is told in any case.
+            let done = mounted.bus.exchange(&told, now, slots);
+            if i == self.drive {
+                self.home &= done == Err(RigFault::Homing);
+            }
+            if let Err(e) = done {
+                fault = fault.or(Some(e));
+            }
+        }
+        self.read(tick, fault, frame)?;
+        self.write(frame);
+        Ok(())
+    }
+
+    fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
+        match command {
+            RigCommand::Calibrate { cell, line, .. } => self.lines.calibrate(cell, line),
+            RigCommand::Home => {
+                self.home = true;
+                Ok(())
+            }
+            RigCommand::HangLoad { .. } | RigCommand::RemoveLoads => Err(RigRefusal::NotSupported),
+        }
+    }
+
+    fn devices(&self) -> Vec<Arc<Device>> {
+        self.buses.iter().flat_map(|m| m.bus.devices()).collect()
+    }
+}
+
+impl HardwareConfig {
+    /// The load cells, without their calibrations.
+    pub fn cells(&self) -> Vec<CellSpec> {
+        let cells = (1..).zip(&self.signals.cells);
+        cells
+            .map(|(number, cell)| CellSpec {
+                id: cell.id.clone(),
+                name: cell.name.clone(),
+                raw: ChannelSpec::measured(
+                    intern(&format!("force_raw_{number}")),
+                    intern(&format!("Raw reading of load cell {number}")),
+                    intern(&cell.unit),
+                ),
+                force: FORCE.id,
+                named: cell.calibration.clone(),
+                calibration: None,
+            })
+            .collect()
+    }
+
+    /// The strips, each once, in the order of the cells.
+    fn strips(&self) -> Vec<&str> {
+        let mut strips = Vec::new();
+        for strip in self.signals.cells.iter().filter_map(|c| c.strip.as_deref()) {
+            if !strips.contains(&strip) {
+                strips.push(strip);
+            }
+        }
+        strips
+    }
+
+    /// What the rig declares, without opening anything.
+    pub fn spec(&self, cells: Vec<CellSpec>) -> RigSpec {
+        let signals = &self.signals;
+        let mut channels = vec![FORCE, POSITION];
+        channels.extend(cells.iter().map(|cell| cell.raw));
+        let measured = |id: String, label: String, unit: &str| {
+            ChannelSpec::measured(intern(&id), intern(&label), intern(unit))
+        };
+        channels.extend(self.strips().iter().map(|strip| {
+            measured(
+                format!("force_strip_{strip}"),
+                format!("Force of strip {strip}"),
+                "N",
+            )
+        }));
+        channels.extend(
+            signals
+                .auxiliary
+                .iter()
+                .map(|c| measured(c.id.clone(), c.label.clone(), &c.unit)),
+        );
+        channels.extend(
+            signals
+                .interlocks
+                .iter()
+                .map(|i| measured(format!("{INTERLOCK_PREFIX}{}", i.id), i.label.clone(), "")),
+        );
+        let age = |id: &str, label: &str| {
+            measured(format!("{AGE_PREFIX}{id}"), format!("Age of: {label}"), "s")
+        };
+        channels.push(age(POSITION.id, POSITION.label));
+        channels.extend(cells.iter().map(|c| age(c.raw.id, c.raw.label)));
+        channels.extend(signals.auxiliary.iter().map(|c| age(&c.id, &c.label)));
+        channels.extend(
+            signals
+                .interlocks
+                .iter()
+                .map(|i| age(&format!("{INTERLOCK_PREFIX}{}", i.id), &i.label)),
+        );
+        RigSpec {
+            name: self.name.clone(),
+            channels,
+            actuators: vec![self.actuator.spec()],
+            frozen: self
+                .force_frozen_after_cycles
+                .map(|cycles| FrozenCheck {
+                    channel: FORCE.id,
+                    cycles,
+                })
+                .into_iter()
+                .collect(),
+            limits: self.limits.clone(),
+            hangs_loads: false,
+            cells,
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! The file of a hardware rig. Units are in the names; every field is explained here.
+//!
+//! What is known of motor, pad, delays and specimen stands under the same names as in the file of a simulated rig: the
+//! benches design with it, identification writes it, and the emulator is built from it.
+
+use super::signals::SignalsConfig;
+use crate::linudp::LinUdpConfig;
+use crate::serial::SerialConfig;
+use crate::simulated::{
+    ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
+    PositionSensorConfig, SimulatedConfig,
+};
+use rt_core::file::FieldError;
+use rt_core::guard::Limit;
+use serde::Deserialize;
+
+/// A hardware rig as its file describes it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HardwareConfig {
+    /// Its name, for people.
+    pub name: String,
+    /// Path of the file of the pantograph that stands in it, relative to this file.
+    pub pantograph: String,
+    /// Lift that the pantograph is set to, in N.
+    pub uplift_n: f64,
+    /// Stiffness of the pad between motor and collector head, in N/m.
+    pub pad_stiffness_n_per_m: f64,
+    /// Damping of the pad, in N s/m.
+    pub pad_damping_ns_per_m: f64,
+    /// Whether the specimen is fixed to the pad.
+    #[serde(default)]
+    pub pad_pulls: bool,
+    /// The linear motor with its own controller.
+    pub motor: MotorConfig,
+    /// Pure delays beyond the one cycle that the loop itself needs.
+    pub delays: DelayConfig,
+    /// Corner of the force's first-order low-pass, in Hz; `None`: unfiltered.
+    pub force_filter_hz: Option<f64>,
+    /// Identical values of the force in a row that mean a frozen sensor; `None`: not watched.
+    pub force_frozen_after_cycles: Option<u32>,
+    /// Directory of the load cells' calibrations, relative to this file; a person's own ones are looked through too.
+    #[serde(default)]
+    pub calibrations: Option<String>,
+    /// How the guard treats the motor.
+    pub actuator: ActuatorConfig,
+    /// Limits that protect rig and specimen.
+    pub limits: Vec<Limit>,
+    /// Buses and links with their devices.
+    pub buses: Vec<BusConfig>,
+    /// Name of the bus that drives the motor.
+    pub drive: String,
+    /// Which input is what.
+    pub signals: SignalsConfig,
+    /// What `pantobench emulate` needs to know besides; `None`: an emulated rig without noise.
+    #[serde(default)]
+    pub emulated: Option<EmulatedConfig>,
+}
+
+/// A bus or link of a rig.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub enum BusConfig {
+    /// A LinMot drive that is spoken to over UDP.
+    LinUdp(LinUdpConfig),
+    /// An amplifier or a LinMot drive on a serial line.
+    Serial(SerialConfig),
+}
+
+/// What the emulated sensors do that a real rig does by itself.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmulatedConfig {
+    /// The encoder.
+    pub position_sensor: PositionSensorConfig,
+    /// The load cells, by the identifiers of `signals.cells`.
+    pub load_cells: Vec<LoadCellConfig>,
+    /// Largest force of either sign that each cell shows, in N.
+    pub range_n: f64,
+    /// Seed of the noise.
+    pub seed: u64,
+}
+
+impl BusConfig {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            BusConfig::LinUdp(config) => &config.name,
+            BusConfig::Serial(config) => &config.name,
+        }
+    }
+
+    /// The names of its inputs, in the order of their slots.
+    pub fn inputs(&self) -> Vec<String> {
+        match self {
+            BusConfig::LinUdp(config) => config.inputs(),
+            BusConfig::Serial(config) => config.inputs(),
+        }
+    }
+
+    /// Whether it can drive a motor.
+    pub fn drives(&self) -> bool {
+        match self {
+            BusConfig::LinUdp(_) => true,
+            BusConfig::Serial(config) => config.drives(),
+        }
+    }
+
+    fn check(&self) -> Result<(), FieldError> {
+        match self {
+            BusConfig::LinUdp(config) => config.check(),
+            BusConfig::Serial(config) => config.check(),
+        }
+    }
+}
+
+impl HardwareConfig {
+    /// The simulated rig that is closest to it: what benches design with, and what the emulator is made of.
+    pub fn model(&self) -> SimulatedConfig {
+        let emulated = self.emulated.as_ref();
+        SimulatedConfig {
+            name: self.name.clone(),
+            pantograph: self.pantograph.clone(),
+            uplift_n: self.uplift_n,
+            pad_stiffness_n_per_m: self.pad_stiffness_n_per_m,
+            pad_damping_ns_per_m: self.pad_damping_ns_per_m,
+            pad_pulls: self.pad_pulls,
+            motor: self.motor,
+            delays: self.delays,
+            force_sensor: ForceSensorConfig {
+                filter_hz: self.force_filter_hz,
+                noise_n: 0.0,
+                resolution_n: None,
+                range_n: emulated.map_or(DEFAULT_RANGE_N, |e| e.range_n),
+                frozen_after_cycles: None,
+            },
+            load_cells: emulated.map_or_else(Vec::new, |e| e.load_cells.clone()),
+            calibrations: self.calibrations.clone(),
+            position_sensor: emulated.map_or(
+                PositionSensorConfig {
+                    noise_m: 0.0,
+                    resolution_m: None,
+                },
+                |e| e.position_sensor,
+            ),
+            seed: emulated.map_or(0, |e| e.seed),
+            actuator: self.actuator,
+            limits: self.limits.clone(),
+        }
+    }
+
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<(), FieldError> {
+        self.model().check()?;
+        if let Some(n) = self.force_frozen_after_cycles.filter(|n| *n < 5) {
+            return Err(FieldError::new(
+                "force_frozen_after_cycles",
+                format!("is {n}; expected at least 5, or None"),
+            ));
+        }
+        if self.buses.is_empty() {
+            return Err(FieldError::new("buses", "are none; expected at least one"));
+        }
+        for (i, bus) in self.buses.iter().enumerate() {
+            let wrong = |problem: String| Err(FieldError::new(format!("buses[{i}].name"), problem));
+            let name = bus.name();
+            if !is_name(name) {
+                return wrong(format!("is '{name}'; {NAME_RULE}"));
+            }
+            if self.buses[..i].iter().any(|other| other.name() == name) {
+                return wrong(format!(
+                    "'{name}' stands twice; each bus has a name of its own"
+                ));
+            }
+            bus.check().map_err(|e| e.within(&format!("buses[{i}]")))?;
+        }
+        match self.buses.iter().find(|bus| bus.name() == self.drive) {
+            Some(bus) if bus.drives() => {}
+            found => {
+                let able = self.buses.iter().filter(|bus| bus.drives());
+                let able: Vec<&str> = able.map(BusConfig::name).collect();
+                let what = found.map_or("is no bus", |_| "drives no motor");
+                return Err(FieldError::new(
+                    "drive",
+                    format!(
+                        "'{}' {what}; expected one of: {}",
+                        self.drive,
+                        able.join(", ")
+                    ),
+                ));
+            }
+        }
+        self.signals
+            .check(&self.buses)
+            .map_err(|e| e.within("signals"))?;
+        self.check_emulated()
+    }
+
+    fn check_emulated(&self) -> Result<(), FieldError> {
+        let Some(emulated) = &self.emulated else {
+            return Ok(());
+        };
+        let ids = |ids: Vec<&str>| ids.join(", ");
+        let declared: Vec<&str> = self.signals.cells.iter().map(|c| c.id.as_str()).collect();
+        let given: Vec<&str> = emulated.load_cells.iter().map(|c| c.id.as_str()).collect();
+        if declared != given {
+            return Err(FieldError::new(
+                "emulated.load_cells",
+                format!(
+                    "are '{}'; expected those of signals.cells in their order: '{}'",
+                    ids(given),
+                    ids(declared)
+                ),
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Range of an emulated force sensor about which the file says nothing, in N.
+const DEFAULT_RANGE_N: f64 = 1000.0;
+
+/// Whether a text can be a part of a channel's identifier.
+pub(crate) fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    characters.next().is_some_and(|c| c.is_ascii_lowercase())
+        && characters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+}
+
+/// What [`is_name`] expects.
+pub(crate) const NAME_RULE: &str =
+    "expected a name of a–z, 0–9 and _, beginning with a letter, for example 'drive'";

@@ -1,0 +1,278 @@
+//! Which input of which bus is the position, a load cell, an auxiliary measurement or an interlock.
+
+use super::align::Align;
+use super::config::{BusConfig, NAME_RULE, is_name};
+use rt_core::file::{FieldError, require_within};
+use serde::Deserialize;
+
+/// The signals of a rig. Inputs are named `bus.input`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignalsConfig {
+    /// Where the motor is, in m.
+    pub motor_position: PositionConfig,
+    /// The load cells, whose sum is the contact force.
+    pub cells: Vec<CellConfig>,
+    /// Anything else that is measured.
+    #[serde(default)]
+    pub auxiliary: Vec<AuxiliaryConfig>,
+    /// Safety circuits: each has to be closed for the drive to be on.
+    #[serde(default)]
+    pub interlocks: Vec<InterlockConfig>,
+}
+
+/// The input with the motor's position.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PositionConfig {
+    /// The input, in m.
+    pub input: String,
+    /// How old it may be, in s.
+    pub max_age_s: f64,
+    /// How it is brought to the tick.
+    #[serde(default = "linear")]
+    pub align: Align,
+}
+
+fn linear() -> Align {
+    Align::Linear
+}
+
+fn hold() -> Align {
+    Align::Hold
+}
+
+/// A load cell. Its force is held between two samples.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CellConfig {
+    /// Its serial number: calibrations belong to it.
+    pub id: String,
+    /// Where it stands, for people.
+    pub name: String,
+    /// The strip that it carries; the cells of a strip are summed in `force_strip_…`. `None`: in the total only.
+    #[serde(default)]
+    pub strip: Option<String>,
+    /// The input with its raw reading.
+    pub input: String,
+    /// Unit of the raw reading.
+    pub unit: String,
+    /// How old it may be, in s.
+    pub max_age_s: f64,
+    /// The calibration that it uses; `None`: the newest valid one.
+    #[serde(default)]
+    pub calibration: Option<String>,
+}
+
+/// A further measurement: offset + scale · input.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AuxiliaryConfig {
+    /// Name of its channel.
+    pub id: String,
+    /// What a person reads.
+    pub label: String,
+    /// Unit of the channel.
+    pub unit: String,
+    /// The input.
+    pub input: String,
+    /// Units of the channel a unit of the input.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// Value at an input of 0.
+    #[serde(default)]
+    pub offset: f64,
+    /// How old it may be, in s.
+    pub max_age_s: f64,
+    /// How it is brought to the tick.
+    #[serde(default = "hold")]
+    pub align: Align,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// A safety circuit.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InterlockConfig {
+    /// Name of its channel, after `interlock_`.
+    pub id: String,
+    /// What a person reads ("Emergency stop").
+    pub label: String,
+    /// The input.
+    pub input: String,
+    /// The bit of the input that shows it; `None`: the whole input is 0 or not.
+    #[serde(default)]
+    pub bit: Option<u8>,
+    /// Whether a set input means that the circuit is closed, and thus safe.
+    pub closed_means_safe: bool,
+    /// How old it may be, in s.
+    pub max_age_s: f64,
+}
+
+impl InterlockConfig {
+    /// Whether an input means safe. Not a number is not.
+    pub fn is_safe(&self, value: f64) -> bool {
+        let is_set = match self.bit {
+            None => value != 0.0,
+            Some(bit) => (value as i64 >> bit) & 1 == 1,
+        };
+        value.is_finite() && is_set == self.closed_means_safe
+    }
+}
+
+/// Identifiers that an auxiliary channel cannot have.
+const RESERVED: [&str; 5] = [
+    "force",
+    "motor_position",
+    "motor_reference",
+    "true_force",
+    "drive",
+];
+
+/// Most load cells, auxiliary channels or interlocks of each kind.
+const MOST: usize = 16;
+
+impl SignalsConfig {
+    /// Refuses what makes no sense together with the buses.
+    pub fn check(&self, buses: &[BusConfig]) -> Result<(), FieldError> {
+        let position = &self.motor_position;
+        check_input(&position.input, position.max_age_s, buses)
+            .map_err(|e| e.within("motor_position"))?;
+        if self.cells.is_empty() {
+            return Err(FieldError::new(
+                "cells",
+                "are none; expected at least one load cell: the benches need a force",
+            ));
+        }
+        for (field, count) in [
+            ("cells", self.cells.len()),
+            ("auxiliary", self.auxiliary.len()),
+            ("interlocks", self.interlocks.len()),
+        ] {
+            if count > MOST {
+                return Err(FieldError::new(
+                    field,
+                    format!("are {count}; at most {MOST}"),
+                ));
+            }
+        }
+        for (i, cell) in self.cells.iter().enumerate() {
+            let known = self.cells[..i].iter().any(|other| other.id == cell.id);
+            cell.check(known, buses)
+                .map_err(|e| e.within(&format!("cells[{i}]")))?;
+        }
+        for (i, channel) in self.auxiliary.iter().enumerate() {
+            let known = self.auxiliary[..i].iter().any(|o| o.id == channel.id);
+            channel
+                .check(known, buses)
+                .map_err(|e| e.within(&format!("auxiliary[{i}]")))?;
+        }
+        for (i, interlock) in self.interlocks.iter().enumerate() {
+            let known = self.interlocks[..i].iter().any(|o| o.id == interlock.id);
+            interlock
+                .check(known, buses)
+                .map_err(|e| e.within(&format!("interlocks[{i}]")))?;
+        }
+        Ok(())
+    }
+}
+
+impl CellConfig {
+    fn check(&self, is_known: bool, buses: &[BusConfig]) -> Result<(), FieldError> {
+        if self.id.trim().is_empty() || is_known {
+            return Err(FieldError::new(
+                "id",
+                format!("is '{}'; expected a serial number of its own", self.id),
+            ));
+        }
+        if let Some(strip) = self.strip.as_ref().filter(|strip| !is_name(strip)) {
+            return Err(FieldError::new(
+                "strip",
+                format!("is '{strip}'; {NAME_RULE}"),
+            ));
+        }
+        check_input(&self.input, self.max_age_s, buses)
+    }
+}
+
+impl AuxiliaryConfig {
+    fn check(&self, is_known: bool, buses: &[BusConfig]) -> Result<(), FieldError> {
+        check_id(&self.id, is_known)?;
+        if !(self.scale.is_finite() && self.offset.is_finite()) || self.scale == 0.0 {
+            return Err(FieldError::new(
+                "scale",
+                "and offset: expected finite numbers and a scale that is not 0",
+            ));
+        }
+        check_input(&self.input, self.max_age_s, buses)
+    }
+}
+
+impl InterlockConfig {
+    fn check(&self, is_known: bool, buses: &[BusConfig]) -> Result<(), FieldError> {
+        check_id(&self.id, is_known)?;
+        if let Some(bit) = self.bit.filter(|bit| *bit > 31) {
+            return Err(FieldError::new(
+                "bit",
+                format!("is {bit}; expected 0 to 31"),
+            ));
+        }
+        check_input(&self.input, self.max_age_s, buses)
+    }
+}
+
+fn check_id(id: &str, is_known: bool) -> Result<(), FieldError> {
+    let is_reserved = RESERVED.contains(&id)
+        || ["age_", "interlock_", "force_"]
+            .iter()
+            .any(|p| id.starts_with(p));
+    if !is_name(id) {
+        Err(FieldError::new("id", format!("is '{id}'; {NAME_RULE}")))
+    } else if is_reserved {
+        let problem =
+            format!("'{id}' is the name of a channel that every rig has; expected another");
+        Err(FieldError::new("id", problem))
+    } else if is_known {
+        Err(FieldError::new("id", format!("'{id}' stands twice")))
+    } else {
+        Ok(())
+    }
+}
+
+fn check_input(input: &str, max_age_s: f64, buses: &[BusConfig]) -> Result<(), FieldError> {
+    if find_input(input, buses).is_none() {
+        let known: Vec<String> = buses
+            .iter()
+            .flat_map(|bus| {
+                bus.inputs()
+                    .into_iter()
+                    .map(|i| format!("{}.{i}", bus.name()))
+            })
+            .collect();
+        return Err(FieldError::new(
+            "input",
+            format!(
+                "'{input}' does not exist; the buses have: {}",
+                known.join(", ")
+            ),
+        ));
+    }
+    require_within("max_age_s", max_age_s, 1e-4, 10.0, "s")
+}
+
+/// The number of an input among those of all buses.
+pub fn find_input(input: &str, buses: &[BusConfig]) -> Option<usize> {
+    let (bus_name, name) = input.split_once('.')?;
+    let mut first = 0;
+    for bus in buses {
+        let inputs = bus.inputs();
+        if bus.name() == bus_name {
+            return inputs.iter().position(|i| i == name).map(|i| first + i);
+        }
+        first += inputs.len();
+    }
+    None
+}
