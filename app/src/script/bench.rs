@@ -41,6 +41,8 @@ pub struct BenchState {
     result: Option<Value>,
     /// Recordings of the run.
     pub recordings: Vec<PathBuf>,
+    /// What the iterative validation of the run said, for its report.
+    pub validation: Option<Value>,
     is_told: bool,
 }
 
@@ -60,6 +62,7 @@ impl BenchState {
             driver: None,
             result: None,
             recordings: Vec::new(),
+            validation: None,
             is_told: false,
         }
     }
