@@ -69,6 +69,7 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
             operator: a.operator.clone(),
             specimen: a.specimen.clone(),
             notes: a.notes.clone(),
+            ..Remarks::default()
         },
     };
     let stop = stop_flag()?;

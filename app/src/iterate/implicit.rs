@@ -4,7 +4,7 @@
 use super::IterateError;
 use super::way::{Way, bench};
 use crate::session::LoadedSession;
-use drivers::rig_file::{RigFile, simulated_pantograph};
+use drivers::rig_file::{RigFile, rig_pantograph};
 use rt_core::file;
 use rt_core::model::catenary::{Coupling, FullWire, Run, Series};
 
@@ -22,11 +22,10 @@ pub struct Implicit {
 /// Solves for a simulated rig; `None` for hardware, whose pantograph is not known.
 pub fn solve(loaded: &LoadedSession, way: &Way) -> Result<Option<Implicit>, IterateError> {
     let rig: RigFile = file::load(&loaded.rig_path())?;
-    if !matches!(rig, RigFile::Simulated(_)) {
+    let RigFile::Simulated(rig) = rig else {
         return Ok(None);
-    }
-    let RigFile::Simulated(rig) = rig;
-    let pantograph = simulated_pantograph(&loaded.rig_path())?;
+    };
+    let pantograph = rig_pantograph(&loaded.rig_path())?;
     let params = loaded.session.start_params();
     let params = params.map_err(|e| IterateError::Unfit(e.to_string()))?;
     let pad = rig.pad_stiffness_n_per_m;

@@ -131,7 +131,12 @@ fn session_case(path: &Path, pairs: &[(&Quantity, f64)]) -> Outcome {
     let words = |e: &dyn std::fmt::Display| e.to_string();
     let mut loaded = LoadedSession::load(path).map_err(|e| words(&e))?;
     let rig_path = loaded.rig_path();
-    let RigFile::Simulated(mut rig) = file::load(&rig_path).map_err(|e| words(&e))?;
+    let RigFile::Simulated(mut rig) = file::load(&rig_path).map_err(|e| words(&e))? else {
+        return Err(format!(
+            "'{}' is a hardware rig; a study needs a simulated one",
+            rig_path.display()
+        ));
+    };
     let of_rig = rig_path.parent().unwrap_or(Path::new("."));
     let mut pantograph: Pantograph =
         file::load(&of_rig.join(&rig.pantograph)).map_err(|e| words(&e))?;
