@@ -237,7 +237,8 @@ impl ScriptPanel {
             for (path, about) in shipped.iter() {
                 ui.horizontal_wrapped(|ui| {
                     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-                    if ui.button(name).clicked() {
+                    let button = egui::Button::new(name).min_size(egui::vec2(190.0, 0.0));
+                    if ui.add(button).clicked() {
                         asks.push(Ask::OpenScript(Some(path.clone())));
                     }
                     ui.label(about.as_str());
