@@ -261,6 +261,18 @@ fn innermost(error: &EvalAltResult) -> Position {
     }
 }
 
+/// Settings that a person gives as `NAME=VALUE`.
+pub fn settings<T: AsRef<str>>(given: &[T]) -> Result<BTreeMap<String, String>, String> {
+    let one = |text: &T| {
+        let text = text.as_ref();
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            format!("the setting '{text}' is refused: expected NAME=VALUE, like quick=true")
+        })?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    given.iter().map(one).collect()
+}
+
 /// Where the output of a script goes unless a person says otherwise.
 pub fn default_output(script: &Path) -> PathBuf {
     let directory = crate::home::recordings_dir();

@@ -389,6 +389,49 @@ fn a_run_is_set_ramped_waited_for_marked_recorded_and_computed_again() {
 }
 
 #[test]
+fn evidence_needs_a_recorded_run_and_a_report_says_what_it_holds() {
+    let place = Place::new("evidence");
+    let start = "let b = load(\"profile-sine.ron\", #{ seconds: 3 });\n";
+    for (call, words) in [
+        ("b.iterate();", "iterate() needs a recording"),
+        ("b.report(\"x.html\");", "report() needs a recording"),
+        ("b.record(); b.arm(); b.run_to_end(); b.iterate();", "line"),
+        (
+            "b.record(); b.arm(); b.run_to_end(); b.iterate(#{ maximum: 3 });",
+            "max or tolerance_pct",
+        ),
+        (
+            "b.record(); b.arm(); b.run_to_end(); b.report(\"../x.html\");",
+            "leads upwards",
+        ),
+        (
+            "b.record(); b.arm(); b.run_to_end(); b.report(\"x.doc\");",
+            ".html",
+        ),
+    ] {
+        let output = place.run(&format!("{start}{call}"), &[]);
+        assert_eq!(output.status.code(), Some(2), "{call}");
+        assert!(
+            stderr(&output).contains(words),
+            "{call}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains("test.rhai:2:"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let output = place.run(
+        &format!("{start}b.record(); b.arm(); b.run_to_end(); b.report(\"x.html\");"),
+        &[],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(Path::new(&place.out).join("x.html")).unwrap();
+    assert!(text.contains("Sine 1 Hz, 10 mm"), "the session is named");
+}
+
+#[test]
 fn the_daily_check_sees_a_drift() {
     let scratch = Scratch::new("script-daily");
     let out = scratch.path("out");

@@ -13,7 +13,6 @@ use crate::theme;
 use crate::view::Ask;
 use eframe::egui::{self, Panel, RichText, ScrollArea, Ui};
 use log::Log;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 /// See the module's text.
@@ -24,6 +23,8 @@ pub struct ScriptPanel {
     /// The text as it is in the file.
     saved: String,
     is_real_time: bool,
+    /// Settings in place of the script's own values, as a person writes them.
+    settings: String,
     run: Option<ScriptRun>,
     progress: Option<(f64, String)>,
     error: Option<ScriptError>,
@@ -89,11 +90,13 @@ impl ScriptPanel {
     /// Begins to run the text as it is; words say why not.
     pub fn begin(&mut self, wake: impl Fn() + Send + 'static) -> Result<(), String> {
         let path = self.path.clone().ok_or("save the script first")?;
+        let given = self.settings.split(';').map(str::trim);
+        let given: Vec<&str> = given.filter(|s| !s.is_empty()).collect();
         let setup = Setup {
             output: script::default_output(&path),
             path,
             is_exact: !self.is_real_time,
-            settings: BTreeMap::new(),
+            settings: script::settings(&given)?,
             limits: Limits::default(),
             switch: StopSwitch::default(),
         };
@@ -179,6 +182,13 @@ impl ScriptPanel {
                 ui.selectable_value(&mut self.is_real_time, true, "Real time")
                     .on_hover_text("On the rig. The window gives its bench to the script and takes it back at the end.");
             });
+            let label = ui.label("Settings");
+            let field = egui::TextEdit::singleline(&mut self.settings)
+                .desired_width(170.0)
+                .hint_text("quick=true; k_i=50e3");
+            ui.add_enabled(!is_running, field)
+                .labelled_by(label.id)
+                .on_hover_text("Values in place of those in setting(\"…\", …), with semicolons between them.");
             let can_run = !is_running && self.path.is_some();
             let run = ui.add_enabled(can_run, egui::Button::new("▶ Run script"));
             if run.on_hover_text("Run the text as it stands below.").clicked() {
