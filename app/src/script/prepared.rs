@@ -315,7 +315,9 @@ mod tests {
             (uplift - (0.00097 * 275.0 * 275.0 + 70.0)).abs() < 1e-9,
             "{uplift}"
         );
-        let RigFile::Simulated(rig) = file::load(&found.loaded.rig_path()).unwrap();
+        let RigFile::Simulated(rig) = file::load(&found.loaded.rig_path()).unwrap() else {
+            panic!("another rig");
+        };
         assert_eq!(rig.delays.extra_s, 0.001);
         let place = found.loaded.rig_path();
         drop(found);
