@@ -120,6 +120,12 @@ impl UiCommand {
         Self::PLAIN.into_iter().chain(panels)
     }
 
+    /// Whether its key means something in a text that is being written.
+    pub fn is_of_texts(self) -> bool {
+        use UiCommand as C;
+        matches!(self, C::Undo | C::Redo | C::StepForward | C::StepBack)
+    }
+
     fn said(self) -> Said {
         use UiCommand as C;
         let none = Modifiers::NONE;

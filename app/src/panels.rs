@@ -15,6 +15,7 @@ pub mod pickers;
 pub mod plots;
 pub mod recordings;
 pub mod rig;
+pub mod script;
 pub mod spectra;
 pub mod spectrogram;
 pub mod stability_map;

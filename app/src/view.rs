@@ -99,6 +99,18 @@ pub enum Ask {
     RefreshRecordings,
     /// Another directory of recordings, which a person chooses.
     ChooseRecordings,
+    /// Opens a script, or lets a person choose one.
+    OpenScript(Option<PathBuf>),
+    /// Writes the script to its file, or to another one.
+    SaveScript {
+        /// Whether a person chooses where.
+        anew: bool,
+    },
+    /// Runs the script.
+    RunScript {
+        /// Whether it gets the rig of this window; else it runs on an exact clock.
+        real_time: bool,
+    },
     /// A sentence for the technician, shown for a while at the bottom.
     Tell(String),
 }

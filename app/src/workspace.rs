@@ -60,11 +60,13 @@ pub enum PanelKind {
     Rig,
     /// Scan, home, check, jog, identify.
     Commissioning,
+    /// A test written down as a text.
+    Script,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 19] = [
+    pub const ALL: [PanelKind; 20] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -84,6 +86,7 @@ impl PanelKind {
         PanelKind::Rig,
         PanelKind::Commissioning,
         PanelKind::Validation,
+        PanelKind::Script,
     ];
 
     /// What its tab says.
@@ -108,6 +111,7 @@ impl PanelKind {
             PanelKind::Rig => "Rig",
             PanelKind::Commissioning => "Commissioning",
             PanelKind::Validation => "Validation",
+            PanelKind::Script => "Script",
         }
     }
 
@@ -151,6 +155,7 @@ impl PanelKind {
             PanelKind::Validation => {
                 "Validation by iteration: how it converges, the run against its reference, the error by band."
             }
+            PanelKind::Script => "A whole test as a text: editor, run, stop, and what it shows.",
         }
     }
 }
@@ -196,6 +201,8 @@ pub enum Pane {
     Commissioning,
     /// See [`PanelKind::Validation`].
     Validation,
+    /// See [`PanelKind::Script`].
+    Script,
 }
 
 impl Pane {
@@ -221,6 +228,7 @@ impl Pane {
             PanelKind::Rig => Pane::Rig,
             PanelKind::Commissioning => Pane::Commissioning,
             PanelKind::Validation => Pane::Validation,
+            PanelKind::Script => Pane::Script,
         }
     }
 
@@ -246,6 +254,7 @@ impl Pane {
             Pane::Rig => PanelKind::Rig,
             Pane::Commissioning => PanelKind::Commissioning,
             Pane::Validation => PanelKind::Validation,
+            Pane::Script => PanelKind::Script,
         }
     }
 }

@@ -5,6 +5,7 @@ mod act;
 mod background;
 mod replay;
 mod rig_work;
+mod script;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -22,6 +23,7 @@ use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::script::ScriptPanel;
 use crate::panels::validation::ValidationPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
@@ -60,6 +62,8 @@ enum Slot {
     Active(Box<Active>),
     /// It has given the rig free for a piece of work on it.
     Working(Box<Working>),
+    /// A script has its rig; this session comes back afterwards.
+    Lent(Box<LoadedSession>),
     /// It could not be started.
     Failed {
         /// What the session is called.
@@ -100,6 +104,7 @@ pub struct Workstation {
     recordings: RecordingsPanel,
     comparison: ComparisonPanel,
     commissioning: CommissioningPanel,
+    script: ScriptPanel,
     studying: Option<Studying>,
     validating: Option<Validating>,
     validation: ValidationPanel,
@@ -148,6 +153,7 @@ impl Workstation {
             recordings: RecordingsPanel::default(),
             comparison: ComparisonPanel::default(),
             commissioning: CommissioningPanel::default(),
+            script: ScriptPanel::default(),
             studying: None,
             validating: None,
             validation: ValidationPanel::default(),
@@ -218,6 +224,7 @@ impl Workstation {
     pub fn stop_flags(&self) -> Option<crate::window::StopFlags> {
         match &self.slot {
             Slot::Active(active) => Some((active.run.quit.clone(), active.run.ended.clone())),
+            Slot::Lent(_) => self.script.stop_flags(),
             _ => None,
         }
     }
@@ -228,6 +235,7 @@ impl Workstation {
             Slot::Starting(starting) => &starting.title,
             Slot::Active(active) => &active.run.loaded.session.title,
             Slot::Working(working) => &working.then.session.title,
+            Slot::Lent(session) => &session.session.title,
             Slot::Failed { title, .. } => title,
         };
         format!("Pantobench – {session}")

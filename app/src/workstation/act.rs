@@ -29,6 +29,10 @@ pub(super) enum Purpose {
     OpenSession,
     /// A recording to look at.
     OpenRecording,
+    /// A script to open.
+    OpenScript,
+    /// Where the script is written.
+    SaveScript,
     /// Where recordings go.
     Recordings,
     /// A file to write.
@@ -48,6 +52,9 @@ pub(super) enum Prompt {
 impl Workstation {
     /// Does what a command says.
     pub fn execute(&mut self, command: UiCommand) {
+        if command == UiCommand::Stop {
+            self.script.stop();
+        }
         if let Some(request) = command.request() {
             if command == UiCommand::Arm {
                 self.before_request(command);
@@ -206,6 +213,9 @@ impl Workstation {
                 };
                 self.ask_file(question, Purpose::Recordings);
             }
+            Ask::OpenScript(path) => self.ask_for_script(path),
+            Ask::SaveScript { anew } => self.ask_to_save_script(anew),
+            Ask::RunScript { real_time } => self.run_script(real_time),
             Ask::Tell(sentence) => self.tell(sentence),
         }
     }
@@ -438,7 +448,7 @@ impl Workstation {
         self.ask_file(question, Purpose::Write(content));
     }
 
-    fn ask_file(&mut self, mut question: Question, purpose: Purpose) {
+    pub(super) fn ask_file(&mut self, mut question: Question, purpose: Purpose) {
         // A directory that is not there yet would send the dialog somewhere else.
         if !question.directory.is_dir() {
             let exists = question.directory.ancestors().find(|p| p.is_dir());

@@ -13,6 +13,7 @@ use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::script::ScriptPanel;
 use crate::panels::timing::{self, TimingView};
 use crate::panels::validation::ValidationPanel;
 use crate::panels::{commissioning, footer, status, trip};
@@ -30,7 +31,9 @@ impl Workstation {
     /// Draws everything and does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
+        let is_typing = ctx.egui_wants_keyboard_input();
         let mut todo: Vec<UiCommand> = UiCommand::all()
+            .filter(|c| !(is_typing && c.is_of_texts()))
             .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
             .collect();
         let (state, is_replay) = (self.state(), self.replay.is_some());
@@ -78,6 +81,10 @@ impl Workstation {
                 }
             }
             Slot::Failed { title, problem } => failed(ui, title, problem, asks),
+            Slot::Lent(session) => {
+                let title = session.session.title.clone();
+                lent(ui, &title, &mut self.script, asks);
+            }
             Slot::Active(active) => {
                 let Active {
                     run,
@@ -186,6 +193,7 @@ impl Workstation {
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
                     rig,
+                    script: &mut self.script,
                     list: &self.list,
                     writing: recorder.as_ref().and_then(|r| r.path.as_deref()),
                     timing: TimingView {
@@ -420,6 +428,25 @@ fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     });
 }
 
+/// The bench belongs to a script for a while.
+fn lent(ui: &mut Ui, title: &str, script: &mut ScriptPanel, asks: &mut Vec<Ask>) {
+    Panel::top("lent").show(ui, |ui| {
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            let stop = UiCommand::Stop;
+            let button = egui::Button::new(RichText::new(stop.text()).strong());
+            if ui.add(button).on_hover_text(stop.tooltip()).clicked() {
+                asks.push(Ask::Command(stop));
+            }
+            ui.label(format!(
+                "The script has the rig in real time. '{title}' comes back when it has ended."
+            ));
+        });
+        ui.add_space(6.0);
+    });
+    egui::CentralPanel::default().show(ui, |ui| script.show(ui, asks));
+}
+
 /// Draws each panel from what the window holds.
 struct Shower<'a> {
     view: View<'a>,
@@ -438,6 +465,7 @@ struct Shower<'a> {
     offered: &'a mut Offered,
     recordings: &'a mut RecordingsPanel,
     rig: &'a mut RigPanel,
+    script: &'a mut ScriptPanel,
     list: &'a RecordingList,
     /// The recording that is being written.
     writing: Option<&'a Path>,
@@ -493,6 +521,7 @@ impl ShowPane for Shower<'_> {
                 self.rig.show(ui, &self.view, operator, self.asks);
             }
             Pane::Commissioning => self.commissioning.show(ui, &self.rig_bench, self.asks),
+            Pane::Script => self.script.show(ui, self.asks),
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
                 let asks = changes.into_iter();

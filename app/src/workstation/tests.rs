@@ -1,6 +1,7 @@
 //! The workflows of a technician, by role and label, on a bench that really runs.
 
 use super::*;
+use crate::command::UiCommand;
 use crate::workspace::PanelKind;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -456,6 +457,46 @@ fn two_runs_are_compared() {
     bench.harness.run_steps(2);
     assert_eq!(bench.window().message, None);
     bench.harness.get_by_label_contains("Curves; Differences");
+}
+
+/// In real time a script gets the rig of the window; it comes back at the end, and STOP reaches the script.
+#[test]
+fn a_script_gets_the_rig_and_gives_it_back() {
+    let mut bench = Bench::open("script", UNDER_A_STRING);
+    let source = "let b = load(\"session.ron\");\nb.arm();\nb.run_for(0.3);\ncheck(\"runs\", b.state() == \"Running\");";
+    let script = bench.directory.join("test.rhai");
+    std::fs::write(&script, source).unwrap();
+    bench.window().open_script(&script);
+    bench.window().workspace.show_only(PanelKind::Script);
+    bench.harness.run_steps(2);
+    bench.press("Real time");
+    bench.press("▶ Run script");
+    bench.wait("the script has the rig", |w| {
+        matches!(w.slot, Slot::Lent(_))
+    });
+    bench.wait("the bench is back", |w| {
+        !w.script.is_running() && w.state() == State::Ready
+    });
+    bench.window().workspace.show_only(PanelKind::Script);
+    bench.harness.run_steps(3);
+    bench
+        .harness
+        .get_by_label_contains("done: 1 of 1 checks held");
+
+    std::fs::write(&script, source.replace("0.3", "3000")).unwrap();
+    bench.window().open_script(&script);
+    bench.harness.run_steps(2);
+    bench.press("▶ Run script");
+    bench.wait("the script has the rig again", |w| {
+        matches!(w.slot, Slot::Lent(_))
+    });
+    bench.window().execute(UiCommand::Stop);
+    bench.wait("the bench is back again", |w| {
+        !w.script.is_running() && w.state() == State::Ready
+    });
+    bench.window().workspace.show_only(PanelKind::Script);
+    bench.harness.run_steps(3);
+    bench.harness.get_by_label_contains("✖ stopped");
 }
 
 /// Every panel of every bench in both themes: drawn, filled, with every sign in the fonts. The pictures are kept
