@@ -1,10 +1,10 @@
 //! Changes of parameters while a run goes on: asked for in the session or on the command line.
 
 use crate::session::{Change, Session};
-use crate::tuning::{self, Refused};
+use crate::tuning::{self, Outlet, Refused};
 use rt_core::bench::{Designer, Prospect};
 use rt_core::control::assessment::Verdict;
-use rt_core::link::{Event, EventKind, UserSide};
+use rt_core::link::{Event, EventKind};
 use rt_core::param::ParamSet;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, VecDeque};
@@ -103,25 +103,31 @@ impl Changes {
         }
     }
 
+    /// Makes a change at once.
+    pub fn make(
+        &mut self,
+        outlet: &mut dyn Outlet,
+        params: &BTreeMap<String, f64>,
+        insist: bool,
+    ) -> Result<Option<Prospect>, Refused> {
+        let values: Vec<(&str, f64)> = params.iter().map(|(id, v)| (id.as_str(), *v)).collect();
+        let designer = self.designer.as_deref();
+        tuning::change(outlet, designer, &mut self.applied, &values, insist)
+    }
+
+    /// The parameters as they were sent last.
+    pub fn applied(&self) -> &ParamSet {
+        &self.applied
+    }
+
     /// Makes those that are due after so many seconds of running.
-    pub fn serve(&mut self, user: &mut UserSide, running_s: f64) {
+    pub fn serve(&mut self, outlet: &mut dyn Outlet, running_s: f64) {
         let is_due = |change: &Change| change.after_s <= running_s;
         while self.waiting.front().is_some_and(is_due) {
             let Some(change) = self.waiting.pop_front() else {
                 return;
             };
-            let values: Vec<(&str, f64)> = change
-                .params
-                .iter()
-                .map(|(id, v)| (id.as_str(), *v))
-                .collect();
-            let outcome = tuning::change(
-                user,
-                self.designer.as_deref(),
-                &mut self.applied,
-                &values,
-                change.insist,
-            );
+            let outcome = self.make(outlet, &change.params, change.insist);
             self.made.push(Made {
                 after_s: change.after_s,
                 params: change.params,

@@ -11,7 +11,7 @@ pub mod svg;
 
 use crate::theme;
 use axis::Axis;
-use canvas::ScreenCanvas;
+use canvas::{Canvas, ScreenCanvas};
 use eframe::egui::{
     Color32, ColorImage, Rect, Response, Role, Sense, TextureId, Ui, Vec2, WidgetInfo,
 };
@@ -311,6 +311,14 @@ pub fn show(ui: &mut Ui, charts: &[Chart], below: f32) -> Shown {
         draw::chart(&mut canvas, &look, chart, plot, pointer.map(|h| h.x));
     }
     Shown { response, hover }
+}
+
+/// Draws charts below each other within a rectangle of a canvas, in the colours of paper.
+pub fn draw_on(canvas: &mut dyn Canvas, charts: &[Chart], rect: Rect) {
+    let look = draw::Look::of(false);
+    for (chart, plot) in charts.iter().zip(plots_within(rect, charts)) {
+        draw::chart(canvas, &look, chart, plot, None);
+    }
 }
 
 /// A value in nine characters with four digits, whatever its size.

@@ -3,15 +3,20 @@
 mod benches;
 mod calibrate;
 mod emulate;
+mod iterate;
 mod latency;
 mod line;
 mod lqg;
 mod progress;
+mod report;
+mod rig;
 mod run;
+mod script;
 pub(crate) mod session;
 mod simulate;
 mod steady;
-mod text;
+mod study;
+pub(crate) mod text;
 mod validate;
 
 use clap::{Parser, Subcommand};
@@ -75,22 +80,32 @@ enum CommandLine {
     Benches(benches::Arguments),
     /// Calibrations of load cells: list, show, take, check.
     Calibrate(calibrate::Arguments),
+    /// Put a rig to work: scan, home, check, jog, identify.
+    Rig(rig::Arguments),
     /// Be the devices of a hardware rig, for another process.
     Emulate(emulate::Arguments),
     /// Run a session without a window.
     Run(run::Arguments),
+    /// Validate a hardware-in-the-loop run by iteration: play the wire that its force makes, measure again.
+    Iterate(iterate::Arguments),
     /// Measure how punctually this machine wakes a real-time thread.
     Latency(latency::Arguments),
     /// Check an overhead line, its rest position, its modes, its drawing.
     Line(line::Arguments),
     /// Gains, stability and margins of the LQG loop.
     Lqg(lqg::Arguments),
+    /// Write a report of recordings, as HTML or PDF.
+    Report(report::Arguments),
+    /// Run a script: a whole test with its checks, tables and plots.
+    Script(script::Arguments),
     /// List, check, recover, export and compare recordings.
     Session(session::Arguments),
     /// Run a pantograph along an overhead line, offline.
     Simulate(simulate::Arguments),
     /// The steady-state bench: answers of lines to a moving force, direct solutions, σ against speed.
     Steady(steady::Arguments),
+    /// Sweeps and Monte Carlo studies: run one, or plan, do and gather its tasks anywhere.
+    Study(study::Arguments),
     /// Hold the reference solver against the acceptance bands of a standard.
     Validate(validate::Arguments),
 }
@@ -102,14 +117,19 @@ pub fn main() -> ExitCode {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
+        Some(CommandLine::Rig(a)) => rig::run(&a),
         Some(CommandLine::Emulate(a)) => emulate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
+        Some(CommandLine::Iterate(a)) => iterate::run(&a),
         Some(CommandLine::Latency(a)) => latency::run(&a),
         Some(CommandLine::Line(a)) => line::run(&a),
         Some(CommandLine::Lqg(a)) => lqg::run(&a),
+        Some(CommandLine::Report(a)) => report::run(&a),
+        Some(CommandLine::Script(a)) => script::run(&a),
         Some(CommandLine::Session(a)) => session::run(&a),
         Some(CommandLine::Simulate(a)) => simulate::run(&a),
         Some(CommandLine::Steady(a)) => steady::run(&a),
+        Some(CommandLine::Study(a)) => study::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     };
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 mod chart;
 pub mod picture;
 pub mod table;
-mod track;
+pub(crate) mod track;
 
 pub use track::name_of;
 

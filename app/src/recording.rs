@@ -29,6 +29,54 @@ pub struct Remarks {
     pub specimen: Option<String>,
     /// Anything worth knowing.
     pub notes: Option<String>,
+    /// The conditions of the test.
+    pub environment: Environment,
+}
+
+/// The conditions of a test that a report has to state.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Environment {
+    /// Rain, or none.
+    pub rain: Option<String>,
+    /// Ice or frost, or none.
+    pub ice: Option<String>,
+    /// Temperature of the air, in °C.
+    pub temperature_c: Option<f64>,
+    /// Wind, in m/s.
+    pub wind_m_per_s: Option<f64>,
+    /// A tunnel, or none.
+    pub tunnel: Option<String>,
+}
+
+/// Names of the conditions in a header, and what a person reads.
+pub const CONDITIONS: [(&str, &str); 5] = [
+    ("rain", "Rain"),
+    ("ice", "Ice"),
+    ("temperature_c", "Temperature, °C"),
+    ("wind_m_per_s", "Wind, m/s"),
+    ("tunnel", "Tunnel"),
+];
+
+impl Environment {
+    /// Coldest and hottest air in °C, and the strongest wind in m/s, that are believed.
+    pub const TEMPERATURES_C: std::ops::RangeInclusive<f64> = -90.0..=90.0;
+    /// See [`Self::TEMPERATURES_C`].
+    pub const WINDS_M_PER_S: std::ops::RangeInclusive<f64> = 0.0..=150.0;
+
+    /// As a header keeps it: what was stated, by name.
+    pub fn to_map(&self) -> TextMap {
+        let values = [
+            self.rain.clone(),
+            self.ice.clone(),
+            self.temperature_c.map(|t| t.to_string()),
+            self.wind_m_per_s.map(|w| w.to_string()),
+            self.tunnel.clone(),
+        ];
+        let named = CONDITIONS.iter().zip(values);
+        named
+            .filter_map(|((name, _), value)| Some(((*name).to_owned(), value?)))
+            .collect()
+    }
 }
 
 /// A loop that is about to be recorded.
@@ -54,6 +102,19 @@ pub const SINGLE: &str = "single";
 pub const ARITHMETIC: &str = "arithmetic";
 /// Entry of a header: the time set for the run, in s.
 pub const SECONDS: &str = "seconds";
+
+/// Entry of a header: the recording that this one was made of.
+pub const PARENT: &str = "parent";
+/// Entry of a header: the hash of that file.
+pub const PARENT_HASH: &str = "parent_hash";
+
+/// Names the recording that another one was made of in that one's header.
+pub fn name_parent(further: &mut TextMap, parent: &Path) -> std::io::Result<()> {
+    let found = format!("{:016x}", hash(&std::fs::read(parent)?));
+    further.insert(PARENT.into(), parent.display().to_string());
+    further.insert(PARENT_HASH.into(), found);
+    Ok(())
+}
 
 /// Which instructions long sums are formed with on this machine.
 pub fn arithmetic() -> &'static str {
@@ -100,6 +161,7 @@ fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
                 files.push(("profile.csv", loaded.base().join(path)));
             }
         }
+        BenchConfig::Jog(_) => {}
         BenchConfig::PantographLqg(config) => {
             let line = config.line.iter();
             files.extend(line.map(|line| ("line.ron", loaded.base().join(line))));
@@ -162,7 +224,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
     let speed_kmh = match &loaded.session.bench {
         BenchConfig::PantographLqg(config) => Some(config.speed_kmh),
         BenchConfig::PantographSteady(config) => Some(config.speed_kmh),
-        BenchConfig::Profile(_) => None,
+        BenchConfig::Profile(_) | BenchConfig::Jog(_) => None,
     };
     let specs = subject.params.specs().iter().enumerate();
     let since_1970 = subject.t0.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -174,6 +236,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
         speed_kmh,
         operator: remarks.operator.clone().unwrap_or_default(),
         notes: remarks.notes.clone().unwrap_or_default(),
+        environment: remarks.environment.to_map(),
         software_version: env!("CARGO_PKG_VERSION").to_owned(),
         period_nanos: loaded.period_nanos(),
         // Fits: 2⁶⁴ ns are 585 years.
@@ -341,7 +404,15 @@ impl Recording {
 
     /// Takes an event.
     pub fn event(&mut self, event: &Event) {
-        let record = event_record::of(event, &self.layout, self.params);
+        self.named_event(event, None);
+    }
+
+    /// Takes an event with words of its own, as a marker has.
+    pub fn named_event(&mut self, event: &Event, text: Option<&str>) {
+        let mut record = event_record::of(event, &self.layout, self.params);
+        if let Some(text) = text {
+            record.text = text.to_owned();
+        }
         self.engine.event(record);
     }
 

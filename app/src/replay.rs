@@ -124,7 +124,7 @@ pub enum ReplayError {
 }
 
 /// Does work in a thread of its own, because the loop changes how its thread computes with tiny numbers.
-fn in_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
+pub(crate) fn in_own_thread<R: Send>(work: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         let done = scope.spawn(work).join();
         done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))

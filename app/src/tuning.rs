@@ -78,10 +78,32 @@ pub fn changed(from: &ParamSet, to: &ParamSet) -> Vec<(usize, f64)> {
     all
 }
 
+/// Where commands and designs go: the rings of a loop, or whoever passes them on.
+pub trait Outlet {
+    /// Sends a command; `false` if the loop has not yet taken those before.
+    fn command(&mut self, command: Command) -> bool;
+    /// Sends a design; `false` if the loop has not yet taken those before.
+    fn design(&mut self, update: Box<Update>) -> bool;
+}
+
+impl Outlet for UserSide {
+    fn command(&mut self, command: Command) -> bool {
+        self.commands.push(command).is_ok()
+    }
+
+    fn design(&mut self, update: Box<Update>) -> bool {
+        self.updates.send(update).is_ok()
+    }
+}
+
+fn taken(sent: bool) -> Result<(), Refused> {
+    sent.then_some(()).ok_or(Refused::Busy)
+}
+
 /// Changes parameters by name, from a session or a script: those that need no design directly.
 /// `applied` follows what was sent. Returns what the model says of it, if a design was needed.
 pub fn change(
-    user: &mut UserSide,
+    outlet: &mut dyn Outlet,
     designer: Option<&dyn Designer>,
     applied: &mut ParamSet,
     values: &[(&str, f64)],
@@ -95,11 +117,11 @@ pub fn change(
     if let (Some(designer), false) = (designer, changed(applied, &wanted).is_empty()) {
         let proposal = Proposal::new(designer, wanted);
         match proposal.decide(insist) {
-            Ok(update) => user.updates.send(update).map_err(|_| Refused::Busy)?,
+            Ok(update) => taken(outlet.design(update))?,
             Err(refused) => {
                 if let Refused::Verdict(verdict) = refused {
                     // A full ring only loses the entry in the record, not the refusal.
-                    let _ = user.commands.push(Command::NoteRefusal(verdict));
+                    outlet.command(Command::NoteRefusal(verdict));
                 }
                 return Err(refused);
             }
@@ -113,7 +135,7 @@ pub fn change(
                 index,
                 value: *value,
             };
-            user.commands.push(command).map_err(|_| Refused::Busy)?;
+            taken(outlet.command(command))?;
         }
     }
     *applied = wanted;

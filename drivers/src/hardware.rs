@@ -437,6 +437,10 @@ impl Rig for HardwareRig {
                 self.home = true;
                 Ok(())
             }
+            RigCommand::StopHoming => {
+                self.home = false;
+                Ok(())
+            }
             RigCommand::HangLoad { .. } | RigCommand::RemoveLoads => Err(RigRefusal::NotSupported),
         }
     }
@@ -530,6 +534,10 @@ impl HardwareConfig {
                 .collect(),
             limits: self.limits.clone(),
             hangs_loads: false,
+            safety: rt_core::rig::SafetySpec {
+                needs_real_time: Some(self.safety.needs_real_time.unwrap_or(true)),
+                ..self.safety
+            },
             cells,
         }
     }

@@ -17,6 +17,7 @@ pub mod lag;
 pub mod live_force;
 pub mod losses;
 pub mod place;
+pub mod response;
 pub mod sliding;
 pub mod spans;
 pub mod spectrum;

@@ -17,6 +17,19 @@ pub struct ForceLimits {
     largest_above_n: f64,
     /// F_m − 3σ has to be above, in N.
     pub smallest_n: f64,
+    /// The mean force that a pantograph is set to; `None` if the file does not say.
+    mean_curve: Option<MeanCurve>,
+    /// What else the file says of itself, for reports.
+    pub remarks: String,
+}
+
+/// a v² + b above a speed.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MeanCurve {
+    above_kmh: f64,
+    square_n_per_kmh2: f64,
+    constant_n: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
@@ -58,6 +71,12 @@ impl ForceLimits {
             .iter()
             .find(|row| speed_kmh <= row.up_to_kmh + 0.05);
         row.map_or(self.largest_above_n, |row| row.force_n)
+    }
+
+    /// The mean force that a pantograph is set to at a speed, in N; `None` where the file does not say.
+    pub fn mean_curve_n(&self, speed_kmh: f64) -> Option<f64> {
+        let curve = self.mean_curve.filter(|c| speed_kmh > c.above_kmh)?;
+        Some(curve.square_n_per_kmh2 * speed_kmh * speed_kmh + curve.constant_n)
     }
 
     /// Judges what can be judged: the largest force only where the speed is known.
@@ -102,6 +121,9 @@ mod tests {
         let limits = ForceLimits::ac_25_kv().unwrap();
         let found = [160.0, 200.0, 250.0, 320.0, 350.0].map(|v| limits.largest_n(v));
         assert_eq!(found, [300.0, 300.0, 350.0, 350.0, 400.0]);
+        // 0.00097 · 300² + 70; nothing is known of slower trains.
+        assert!((limits.mean_curve_n(300.0).unwrap() - 157.3).abs() < 1e-9);
+        assert_eq!(limits.mean_curve_n(200.0), None);
     }
 
     #[test]

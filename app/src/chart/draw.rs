@@ -1,5 +1,6 @@
 //! How a chart is drawn, on whatever canvas.
 
+use super::axis::Scale;
 use super::canvas::Canvas;
 use super::{Chart, Dash, Item, LETTERS, Pen};
 use crate::theme;
@@ -229,8 +230,13 @@ fn draw_item(canvas: &mut dyn Canvas, chart: &Chart, plot: Rect, item: &Item) {
             heights,
             fill,
         } => {
+            // A logarithmic axis has no 0: bars stand on its lower end.
+            let foot = match chart.y.scale {
+                Scale::Linear => 0.0,
+                Scale::Log => chart.y.low,
+            };
             for (pair, height) in edges.windows(2).zip(heights) {
-                let corners = [[pair[0], 0.0], [pair[1], *height]].map(|p| chart.at(plot, p));
+                let corners = [[pair[0], foot], [pair[1], *height]].map(|p| chart.at(plot, p));
                 let bar = Rect::from_two_pos(corners[0], corners[1]);
                 // A thin line of background between neighbours.
                 let bar = bar.with_max_x((bar.right() - 1.0).max(bar.left() + 0.5));

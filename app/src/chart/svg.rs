@@ -1,7 +1,8 @@
 //! Charts as SVG: lines and letters that stay sharp at every size, for reports.
 
 use super::canvas::Canvas;
-use super::{Chart, Pen, draw, plots_within};
+use super::{Chart, Pen, draw};
+use crate::report::symbols;
 use eframe::egui::{Align, Align2, Color32, ColorImage, Pos2, Rect, TextureId, Vec2, pos2};
 use std::fmt::Write;
 
@@ -9,10 +10,7 @@ use std::fmt::Write;
 pub fn write(charts: &[Chart], size: Vec2) -> String {
     let rect = Rect::from_min_size(Pos2::ZERO, size);
     let mut canvas = SvgCanvas::default();
-    let look = draw::Look::of(false);
-    for (chart, plot) in charts.iter().zip(plots_within(rect, charts)) {
-        draw::chart(&mut canvas, &look, chart, plot, None);
-    }
+    super::draw_on(&mut canvas, charts, rect);
     let SvgCanvas { body, clips, .. } = canvas;
     let (w, h) = (size.x, size.y);
     format!(
@@ -134,7 +132,7 @@ impl Canvas for SvgCanvas {
             "<text x=\"{:.1}\" y=\"{:.1}\" font-size=\"{size}\" text-anchor=\"{anchor}\" {paint}{clip}>{}</text>\n",
             base.x,
             base.y,
-            escaped(text)
+            with_symbols(text, size)
         ));
         rect
     }
@@ -155,6 +153,27 @@ impl Canvas for SvgCanvas {
             base64(&png)
         ));
     }
+}
+
+/// Text with the subscripts of its symbols.
+fn with_symbols(text: &str, size: f32) -> String {
+    let (small, drop) = (0.75 * size, 0.2 * size);
+    // What follows a subscript goes back up.
+    let mut is_low = false;
+    let mut set = |part: &symbols::Part<'_>| {
+        let letters = escaped(part.text);
+        match (
+            part.is_lowered,
+            std::mem::replace(&mut is_low, part.is_lowered),
+        ) {
+            (true, _) => {
+                format!("<tspan dy=\"{drop:.1}\" font-size=\"{small:.1}\">{letters}</tspan>")
+            }
+            (false, true) => format!("<tspan dy=\"-{drop:.1}\">{letters}</tspan>"),
+            (false, false) => letters,
+        }
+    };
+    symbols::split(text).iter().map(&mut set).collect()
 }
 
 fn escaped(text: &str) -> String {

@@ -28,11 +28,18 @@ impl Progress {
     }
 }
 
-impl Drop for Progress {
+impl Progress {
     /// Clears the line for what comes next.
-    fn drop(&mut self) {
+    pub fn clear(&mut self) {
         if self.shown.is_some_and(|s| s != u32::MAX) {
             eprint!("\r{:60}\r", "");
+            self.shown = Some(u32::MAX);
         }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.clear();
     }
 }

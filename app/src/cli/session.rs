@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 /// Whose fault it is decides the exit code.
-fn failure(e: RecordError) -> Failure {
+pub(super) fn failure(e: RecordError) -> Failure {
     use std::io::ErrorKind;
     let text = e.to_string();
     match e {

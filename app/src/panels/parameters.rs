@@ -27,6 +27,10 @@ impl Controls {
         ui.heading("Parameters");
         if specs.is_empty() {
             ui.label("This bench has no parameters.");
+        } else if specs.iter().all(|s| s.applies == Applies::ByDesign) {
+            ui.label(
+                "All parameters of this bench need gains that are designed first: they are in the panel Tuning.",
+            );
         }
         for (i, (spec, asked)) in specs.iter().zip(&mut self.asked).enumerate() {
             // Those that need gains have a panel of their own.

@@ -13,6 +13,7 @@ use crate::simulated::{
 };
 use rt_core::file::FieldError;
 use rt_core::guard::Limit;
+use rt_core::rig::SafetySpec;
 use serde::Deserialize;
 
 /// A hardware rig as its file describes it.
@@ -47,6 +48,9 @@ pub struct HardwareConfig {
     pub actuator: ActuatorConfig,
     /// Limits that protect rig and specimen.
     pub limits: Vec<Limit>,
+    /// How it is armed, and what it refuses to be armed with.
+    #[serde(default = "safety_of_hardware")]
+    pub safety: SafetySpec,
     /// Buses and links with their devices.
     pub buses: Vec<BusConfig>,
     /// Name of the bus that drives the motor.
@@ -56,6 +60,14 @@ pub struct HardwareConfig {
     /// What `pantobench emulate` needs to know besides; `None`: an emulated rig without noise.
     #[serde(default)]
     pub emulated: Option<EmulatedConfig>,
+}
+
+/// A real motor does not stay armed for ever because someone went for lunch.
+fn safety_of_hardware() -> SafetySpec {
+    SafetySpec {
+        armed_for_s: Some(300.0),
+        ..SafetySpec::default()
+    }
 }
 
 /// A bus or link of a rig.
@@ -152,6 +164,9 @@ impl HardwareConfig {
             seed: emulated.map_or(0, |e| e.seed),
             actuator: self.actuator,
             limits: self.limits.clone(),
+            safety: self.safety,
+            interlocks: Vec::new(),
+            homing: None,
         }
     }
 

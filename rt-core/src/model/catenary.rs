@@ -34,6 +34,7 @@ pub mod equivalent_string;
 pub mod error;
 pub mod evaluate;
 pub mod full;
+pub mod given_force;
 pub mod layout;
 pub mod line;
 pub mod linear;

@@ -8,6 +8,7 @@
 //! | `pantobench` | format version, software, bench, period, start, title, specimen, operator, notes … |
 //! | `channel` (one each) | column, identifier, name of the field, label, unit, role, precision |
 //! | `parameters` | values at the start; later changes are events |
+//! | `environment` | rain, ice, temperature, wind, tunnel, as far as stated; not in older files |
 //! | `models`, `real_time`, `further` | hashes of models; what the system granted; anything else |
 //! | `end`, `result` | why it ended, frames, drops, whether it was recovered; the result in words |
 
@@ -39,6 +40,8 @@ pub struct SessionHeader {
     pub operator: String,
     /// Anything worth knowing.
     pub notes: String,
+    /// The conditions of the test, as far as a person stated them.
+    pub environment: TextMap,
     /// Version of the program that records.
     pub software_version: String,
     /// Period of the loop, in nanoseconds.
@@ -81,6 +84,7 @@ const RESULT: &str = "result";
 const PARAMETERS: &str = "parameters";
 const MODELS: &str = "models";
 const REAL_TIME: &str = "real_time";
+const ENVIRONMENT: &str = "environment";
 const FURTHER: &str = "further";
 
 fn pairs<const N: usize>(pairs: [(&str, String); N]) -> TextMap {
@@ -145,6 +149,7 @@ impl SessionHeader {
                 .map(|(id, value)| (id.clone(), value.to_string()))
                 .collect(),
         ));
+        all.push((ENVIRONMENT, self.environment.clone()));
         all.push((MODELS, self.model_hashes.clone()));
         all.push((REAL_TIME, self.real_time.clone()));
         // The last of the header: once it is there, the header is whole.
@@ -207,6 +212,7 @@ impl SessionHeader {
             speed_kmh: main.get("speed_kmh").and_then(|s| s.parse().ok()),
             operator: text("operator"),
             notes: text("notes"),
+            environment: find(ENVIRONMENT).cloned().unwrap_or_default(),
             software_version: text("software_version"),
             period_nanos: number("period_nanos")?,
             t0_unix_nanos: number("t0_unix_nanos")?,

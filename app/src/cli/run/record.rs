@@ -2,7 +2,7 @@
 
 use super::{Arguments, Report};
 use crate::cli::Failure;
-use crate::recording::{self, Recorded, Recording, Remarks, Subject};
+use crate::recording::{self, Environment, Recorded, Recording, Remarks, Subject};
 use rt_core::timing::Timing;
 use serde_json::Value;
 
@@ -27,6 +27,13 @@ pub fn begin(arguments: &Arguments, subject: &Subject<'_>) -> Result<Option<Reco
         operator: arguments.operator.clone(),
         specimen: arguments.specimen.clone(),
         notes: arguments.notes.clone(),
+        environment: Environment {
+            rain: arguments.rain.clone(),
+            ice: arguments.ice.clone(),
+            temperature_c: arguments.temperature,
+            wind_m_per_s: arguments.wind,
+            tunnel: arguments.tunnel.clone(),
+        },
     };
     let recording = recording::header(subject, &remarks)
         .map(|header| recording::setup(directory, subject.loaded, header))

@@ -112,6 +112,7 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
             ("speed_kmh".into(), json!(header.speed_kmh)),
             ("operator".into(), json!(header.operator)),
             ("notes".into(), json!(header.notes)),
+            ("environment".into(), json!(header.environment)),
             ("software_version".into(), json!(header.software_version)),
             ("period_s".into(), json!(header.period_nanos as f64 * 1e-9)),
             ("parameters".into(), json!(header.parameters)),
@@ -172,6 +173,7 @@ fn print_info(session: &Session, info: &SessionInfo) {
     }
     let maps = [
         ("result", &end.result),
+        ("environment", &header.environment),
         ("real time", &header.real_time),
         ("files", &header.model_hashes),
     ];

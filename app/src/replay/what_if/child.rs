@@ -8,17 +8,12 @@ use crate::replay::ReplayError;
 use crate::session::LoadedSession;
 use rt_core::channel::Layout;
 use rt_core::param::ParamSet;
-use rt_core::record::header::SessionHeader;
+use rt_core::record::header::{SessionHeader, TextMap};
 use rt_core::record::reader::Session;
 use rt_core::record::setup::RecorderSetup;
 use serde_json::Value;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
-
-/// Entry of a header: the recording that this one was made of.
-pub const PARENT: &str = "parent";
-/// Entry of a header: the hash of that file.
-pub const PARENT_HASH: &str = "parent_hash";
 
 /// How the new run is recorded.
 pub fn setup(
@@ -32,7 +27,6 @@ pub fn setup(
     let unreadable = |path: &Path, e: std::io::Error| {
         ReplayError::Recording(format!("cannot read '{}': {e}", path.display()))
     };
-    let bytes = std::fs::read(parent.path()).map_err(|e| unreadable(parent.path(), e))?;
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH);
     let mut header = SessionHeader {
         title: format!(
@@ -42,6 +36,7 @@ pub fn setup(
         ),
         operator: String::new(),
         notes: String::new(),
+        environment: TextMap::new(),
         software_version: env!("CARGO_PKG_VERSION").to_owned(),
         // Fits: 2⁶⁴ ns are 585 years.
         t0_unix_nanos: since_1970.unwrap_or_default().as_nanos() as u64,
@@ -52,11 +47,7 @@ pub fn setup(
     };
     let further = &mut header.further;
     further.extend(recording::own_entries(&loaded.session));
-    further.insert(PARENT.into(), parent.path().display().to_string());
-    further.insert(
-        PARENT_HASH.into(),
-        format!("{:016x}", recording::hash(&bytes)),
-    );
+    recording::name_parent(further, parent.path()).map_err(|e| unreadable(parent.path(), e))?;
     if alterations.rig.is_some() {
         for (part, path) in recording::rig_files(loaded) {
             let text = std::fs::read_to_string(&path).map_err(|e| unreadable(&path, e))?;
