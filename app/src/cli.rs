@@ -9,6 +9,7 @@ mod line;
 mod lqg;
 mod progress;
 mod report;
+mod rig;
 mod run;
 mod script;
 pub(crate) mod session;
@@ -79,6 +80,8 @@ enum CommandLine {
     Benches(benches::Arguments),
     /// Calibrations of load cells: list, show, take, check.
     Calibrate(calibrate::Arguments),
+    /// Put a rig to work: scan, home, check, jog, identify.
+    Rig(rig::Arguments),
     /// Be the devices of a hardware rig, for another process.
     Emulate(emulate::Arguments),
     /// Run a session without a window.
@@ -114,6 +117,7 @@ pub fn main() -> ExitCode {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
+        Some(CommandLine::Rig(a)) => rig::run(&a),
         Some(CommandLine::Emulate(a)) => emulate::run(&a),
         Some(CommandLine::Run(a)) => run::run(&a),
         Some(CommandLine::Iterate(a)) => iterate::run(&a),

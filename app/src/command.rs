@@ -36,6 +36,8 @@ pub enum UiCommand {
     CloseRecording,
     /// Validate the opened or selected recording by iteration.
     Validate,
+    /// Write a report of recordings.
+    Report,
     /// Play a recording, or hold it.
     PlayPause,
     /// One sample on.
@@ -81,7 +83,7 @@ struct Said(&'static str, &'static str, Modifiers, Key);
 
 impl UiCommand {
     /// All commands but those that show a panel.
-    const PLAIN: [UiCommand; 27] = [
+    const PLAIN: [UiCommand; 28] = [
         UiCommand::Arm,
         UiCommand::Run,
         UiCommand::Stop,
@@ -96,6 +98,7 @@ impl UiCommand {
         UiCommand::OpenRecording,
         UiCommand::CloseRecording,
         UiCommand::Validate,
+        UiCommand::Report,
         UiCommand::PlayPause,
         UiCommand::StepForward,
         UiCommand::StepBack,
@@ -115,6 +118,12 @@ impl UiCommand {
     pub fn all() -> impl Iterator<Item = UiCommand> {
         let panels = PanelKind::ALL.into_iter().map(UiCommand::Show);
         Self::PLAIN.into_iter().chain(panels)
+    }
+
+    /// Whether its key means something in a text that is being written.
+    pub fn is_of_texts(self) -> bool {
+        use UiCommand as C;
+        matches!(self, C::Undo | C::Redo | C::StepForward | C::StepBack)
     }
 
     fn said(self) -> Said {
@@ -204,6 +213,12 @@ impl UiCommand {
                 "Play the wire that the force of the opened or selected recording makes, until the force no longer changes.",
                 CTRL,
                 Key::I,
+            ),
+            C::Report => Said(
+                "Report …",
+                "Write a report as PDF or HTML: of the recordings selected in the list, else of the opened one, else of the newest.",
+                CTRL_SHIFT,
+                Key::D,
             ),
             C::PlayPause => Said(
                 "Play / hold",

@@ -3,6 +3,7 @@
 use rt_core::fault::{Action, Fault};
 use rt_core::guard::{Request, State};
 use rt_core::link::{Command, Event, EventKind, StopCause};
+use rt_core::rig::{RigCommand, RigFault};
 
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,8 @@ impl Outcome {
 pub struct Conductor {
     /// What has happened so far.
     pub outcome: Outcome,
+    /// Whether a drive that does not know where it is may find its home position by itself.
+    pub homes: bool,
     interrupted: bool,
 }
 
@@ -50,6 +53,7 @@ impl Conductor {
             EventKind::State {
                 to: State::Ready, ..
             } if !self.outcome.ran => Some(Command::Request(Request::Arm)),
+            EventKind::ArmingAsked { .. } => Some(Command::Request(Request::Confirm)),
             EventKind::State {
                 to: State::Armed, ..
             } => Some(Command::Request(Request::Run)),
@@ -76,7 +80,8 @@ impl Conductor {
             }
             EventKind::Warning(fault) => {
                 self.outcome.warning = Some(fault);
-                None
+                let may_home = self.homes && fault == Fault::Rig(RigFault::NotHomed);
+                may_home.then_some(Command::Rig(RigCommand::Home))
             }
             _ => None,
         }

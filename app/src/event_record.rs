@@ -9,6 +9,9 @@
 //! | `gains.misfit` | |
 //! | `fallback` | `innovation`, or `distance_m` |
 //! | `refused` | `request`, `state` |
+//! | `arming` | `within_ticks`; asked for, waits to be confirmed |
+//! | `arming.expired` | |
+//! | `insisted` | `objection` |
 //! | `warning` | `fault`, `measured`, `limit` |
 //! | `trip` | `fault`, `measured`, `limit`, `action` |
 //! | `stopping` | `cause`; after a fault also `fault`, `measured`, `limit` |
@@ -31,7 +34,7 @@ use rt_core::rig::RigCommand;
 use serde_json::{Map, Value, json};
 
 /// Every kind of event that a loop makes.
-pub const KINDS: [&str; 19] = [
+pub const KINDS: [&str; 23] = [
     "state",
     "parameter",
     "parameter.settled",
@@ -41,6 +44,9 @@ pub const KINDS: [&str; 19] = [
     "gains.misfit",
     "fallback",
     "refused",
+    "arming",
+    "arming.expired",
+    "insisted",
     "warning",
     "trip",
     "stopping",
@@ -51,6 +57,7 @@ pub const KINDS: [&str; 19] = [
     "load.refused",
     "home",
     "home.refused",
+    "home.stopped",
 ];
 
 type Fields = Vec<(String, FieldValue)>;
@@ -157,6 +164,12 @@ fn kind_and_fields(
                 vec![request, word("state", refusal.state.name())],
             )
         }
+        EventKind::ArmingAsked { within_ticks } => {
+            let within = number("within_ticks", *within_ticks as f64);
+            ("arming", vec![within])
+        }
+        EventKind::ArmingExpired => ("arming.expired", Vec::new()),
+        EventKind::Insisted(objection) => ("insisted", vec![word("objection", objection.name())]),
         EventKind::Warning(warned) => ("warning", fault(warned)),
         EventKind::Tripped {
             fault: tripped,
@@ -172,6 +185,8 @@ fn kind_and_fields(
                 StopCause::Duration => ("duration", Vec::new()),
                 StopCause::Finished => ("finished", Vec::new()),
                 StopCause::Abandoned => ("abandoned", Vec::new()),
+                StopCause::ArmedTooLong => ("armed-too-long", Vec::new()),
+                StopCause::DeadMan => ("dead-man", Vec::new()),
                 StopCause::Fault(cause) => ("fault", fault(cause)),
             };
             fields.insert(0, word("cause", name));
@@ -208,6 +223,7 @@ fn rig_command(command: &RigCommand) -> ([&'static str; 2], Fields) {
         }
         RigCommand::RemoveLoads => (load, Vec::new()),
         RigCommand::Home => (["home", "home.refused"], Vec::new()),
+        RigCommand::StopHoming => (["home.stopped", "home.stopped"], Vec::new()),
     }
 }
 
@@ -220,6 +236,7 @@ mod tests {
     use rt_core::calibration::id::CalibrationId;
     use rt_core::fault::Action;
     use rt_core::guard::{Refusal, Request, State};
+    use rt_core::link::Objection;
     use rt_core::rig::RigRefusal;
 
     fn record(kind: EventKind) -> EventRecord {
@@ -307,6 +324,15 @@ mod tests {
             ),
             (EventKind::Refused(refusal), "refused request state"),
             (
+                EventKind::ArmingAsked { within_ticks: 2500 },
+                "arming within_ticks=2500",
+            ),
+            (EventKind::ArmingExpired, "arming.expired"),
+            (
+                EventKind::Insisted(Objection::RealTime),
+                "insisted objection",
+            ),
+            (
                 EventKind::Warning(fault),
                 "warning fault measured=0.25 limit=0.01",
             ),
@@ -357,6 +383,7 @@ mod tests {
                 },
                 "home.refused",
             ),
+            (EventKind::RigDone(RigCommand::StopHoming), "home.stopped"),
         ];
         let mut seen = Vec::new();
         for (kind, expected) in cases {

@@ -2,7 +2,7 @@
 
 use rt_core::channel::Layout;
 use rt_core::control::predictive::FallBack;
-use rt_core::link::{Event, EventKind, StopCause};
+use rt_core::link::{Event, EventKind, Objection, StopCause};
 use rt_core::param::{Applies, ParamSpec};
 use rt_core::rig::RigCommand;
 
@@ -73,6 +73,11 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
             }
         ),
         EventKind::Refused(refusal) => refusal.to_string(),
+        EventKind::ArmingAsked { .. } => "arming asked for: confirm it".into(),
+        EventKind::ArmingExpired => "arming was not confirmed in time: asked for no longer".into(),
+        EventKind::Insisted(objection) => {
+            format!("armed all the same, although {}", against(objection))
+        }
         EventKind::Warning(fault) => format!("warning: {}", fault.describe(layout).what),
         EventKind::Tripped { fault, action } => {
             format!("{} ({})", fault.describe(layout).what, action.effect())
@@ -84,11 +89,26 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
         EventKind::Stopping(StopCause::Duration) => "stopping: the time set is over".into(),
         EventKind::Stopping(StopCause::Finished) => "stopping: the bench has finished".into(),
         EventKind::Stopping(StopCause::Abandoned) => "stopping: nobody is connected".into(),
+        EventKind::Stopping(StopCause::ArmedTooLong) => {
+            "stopping: it was armed and nobody let it run".into()
+        }
+        EventKind::Stopping(StopCause::DeadMan) => {
+            "stopping: nobody holds the dead man's switch".into()
+        }
         EventKind::Mark { number } => format!("marker {number}"),
         EventKind::RigDone(command) => format!("{} done", rig_command(&command)),
         EventKind::RigRefused { command, refusal } => {
             format!("{} refused: {refusal}", rig_command(&command))
         }
+    }
+}
+
+/// What spoke against arming, in words.
+fn against(objection: Objection) -> &'static str {
+    match objection {
+        Objection::Calibration => "a load cell has no valid calibration",
+        Objection::RealTime => "the loop has no real-time rights",
+        Objection::Tuning => "the model says that the gains in use are unstable or too close to it",
     }
 }
 
@@ -106,5 +126,6 @@ fn rig_command(command: &RigCommand) -> String {
         }
         RigCommand::RemoveLoads => "take hung loads off".into(),
         RigCommand::Home => "find the home position".into(),
+        RigCommand::StopHoming => "stop finding the home position".into(),
     }
 }

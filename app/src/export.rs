@@ -2,6 +2,7 @@
 //! sentence.
 
 use crate::data::Data;
+use crate::report;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ pub enum Content {
     Bytes(Vec<u8>),
     /// A recording, in the format that the ending of the name says.
     Recording(PathBuf),
+    /// A report of recordings, in the format that the ending of the name says.
+    Report(Vec<PathBuf>),
 }
 
 /// Samples of some channels.
@@ -97,6 +100,11 @@ fn write(content: &Content, path: &Path) -> Result<(), String> {
     match content {
         Content::Table(table) => plain(table.csv().as_bytes()),
         Content::Bytes(bytes) => plain(bytes),
+        Content::Report(recordings) => {
+            let options = report::Options::new(recordings, path);
+            let written = report::write(&options).map_err(|e| e.to_string());
+            written.map(|_| ())
+        }
         Content::Recording(recording) => crate::cli::session::export::whole(recording, path),
     }
 }

@@ -14,10 +14,13 @@ use rt_core::channel::{Frame, Layout};
 use rt_core::link::{Command, UserSide};
 use rt_core::param::{ParamSet, ParamSpec};
 use rt_core::timing::Timing;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A loop that is not ready by then will not be, in s of its own time.
 const READY_TIMEOUT_S: f64 = 5.0;
+/// The same where its drive may home first.
+const HOMING_TIMEOUT_S: f64 = 60.0;
 
 /// Sees frames as they come.
 pub type OnFrame<'a> = Box<dyn FnMut(&Frame) + 'a>;
@@ -40,6 +43,8 @@ pub struct Follower<'a> {
     pub recording: Option<Recording>,
     /// Sees every frame.
     pub on_frame: Option<OnFrame<'a>>,
+    /// Set whenever a person shows that the dead man's switch is held; `None`: this program holds it.
+    pub dead_man: Option<Arc<AtomicBool>>,
     params: &'static [ParamSpec],
     period_s: f64,
     last_t_s: f64,
@@ -69,6 +74,7 @@ impl Follower<'_> {
             last_t_s: 0.0,
             recording,
             on_frame: None,
+            dead_man: None,
             say,
         }
     }
@@ -118,9 +124,22 @@ impl Follower<'_> {
                 (self.say)(&format!("note: {remark}"));
             }
         }
-        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > READY_TIMEOUT_S;
+        let patience = if self.conductor.homes {
+            HOMING_TIMEOUT_S
+        } else {
+            READY_TIMEOUT_S
+        };
+        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > patience;
         if stop.load(Ordering::Relaxed) || waited_too_long {
             answers[1] = self.conductor.interrupt();
+        }
+        // Without a person at the keys, the switch is held as long as this program lives and was not told to stop.
+        let is_held = match &self.dead_man {
+            Some(pressed) => pressed.swap(false, Ordering::Relaxed),
+            None => !stop.load(Ordering::Relaxed),
+        };
+        if user.rig.spec.safety.dead_man_s.is_some() && is_held {
+            let _ = user.commands.push(Command::Alive);
         }
         for command in answers.into_iter().flatten() {
             // A full ring means the loop is overloaded; the next event or interrupt asks again.

@@ -3,6 +3,7 @@
 pub mod bode;
 pub mod calibration;
 pub mod channels;
+pub mod commissioning;
 pub mod comparison;
 pub mod events;
 pub mod footer;
@@ -14,6 +15,7 @@ pub mod pickers;
 pub mod plots;
 pub mod recordings;
 pub mod rig;
+pub mod script;
 pub mod spectra;
 pub mod spectrogram;
 pub mod stability_map;

@@ -161,6 +161,7 @@ fn files(loaded: &LoadedSession) -> Vec<(&'static str, PathBuf)> {
                 files.push(("profile.csv", loaded.base().join(path)));
             }
         }
+        BenchConfig::Jog(_) => {}
         BenchConfig::PantographLqg(config) => {
             let line = config.line.iter();
             files.extend(line.map(|line| ("line.ron", loaded.base().join(line))));
@@ -223,7 +224,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
     let speed_kmh = match &loaded.session.bench {
         BenchConfig::PantographLqg(config) => Some(config.speed_kmh),
         BenchConfig::PantographSteady(config) => Some(config.speed_kmh),
-        BenchConfig::Profile(_) => None,
+        BenchConfig::Profile(_) | BenchConfig::Jog(_) => None,
     };
     let specs = subject.params.specs().iter().enumerate();
     let since_1970 = subject.t0.duration_since(UNIX_EPOCH).unwrap_or_default();

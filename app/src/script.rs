@@ -1,6 +1,7 @@
 //! Scripts: tests written down as a text, in a small language that is kept to the bench's own words. The same script
 //! runs on an exact clock, where only its calls let time go by, and in real time.
 
+pub mod background;
 mod bench;
 mod driver;
 mod host;
@@ -228,6 +229,9 @@ fn in_words(file: &str, error: EvalAltResult, host: &Shared) -> ScriptError {
             "the script took more steps than it may; does a loop never end? Allow more with --max-operations"
                 .to_owned()
         }
+        EvalAltResult::ErrorStackOverflow(_) => {
+            format!("calls within calls go deeper than {CALL_LEVELS}; does a function call itself without end?")
+        }
         EvalAltResult::ErrorFunctionNotFound(signature, _) => format!(
             "there is no function {}; see the reference in docs/scripts.md",
             signature.replace("alloc::string::String", "String")
@@ -257,12 +261,42 @@ fn innermost(error: &EvalAltResult) -> Position {
     }
 }
 
+/// Settings that a person gives as `NAME=VALUE`.
+pub fn settings<T: AsRef<str>>(given: &[T]) -> Result<BTreeMap<String, String>, String> {
+    let one = |text: &T| {
+        let text = text.as_ref();
+        let (name, value) = text.split_once('=').ok_or_else(|| {
+            format!("the setting '{text}' is refused: expected NAME=VALUE, like quick=true")
+        })?;
+        Ok((name.trim().to_owned(), value.trim().to_owned()))
+    };
+    given.iter().map(one).collect()
+}
+
 /// Where the output of a script goes unless a person says otherwise.
 pub fn default_output(script: &Path) -> PathBuf {
     let directory = crate::home::recordings_dir();
     let above = directory.parent().map(Path::to_owned).unwrap_or_default();
     above.join("scripts").join(crate::recording::stem(script))
 }
+
+/// The reference of all functions: forms, what they do, example.
+pub fn reference() -> Vec<(String, String, String)> {
+    let vocabulary = REFERENCE.split("## Vocabulary").nth(1).unwrap_or_default();
+    let rows = vocabulary.lines().filter(|line| line.starts_with("| `"));
+    let row = |line: &str| {
+        // A bar within an entry is written with a backslash.
+        let line = line.replace("\\|", "\u{1}");
+        let entry = |i: usize| {
+            let found = line.split('|').nth(i).unwrap_or_default().trim();
+            found.replace('\u{1}', "|").replace('`', "")
+        };
+        (entry(1), entry(2), entry(3))
+    };
+    rows.map(row).collect()
+}
+
+const REFERENCE: &str = include_str!("../../docs/scripts.md");
 
 /// The names of all functions that scripts have.
 #[cfg(test)]
@@ -289,24 +323,20 @@ fn names() -> std::collections::BTreeSet<&'static str> {
 mod tests {
     use super::*;
 
-    const REFERENCE: &str = include_str!("../../docs/scripts.md");
-
-    /// Rows of the reference: the forms of a function, and its example.
+    /// Rows of the reference: the names of a function, and its example.
     fn rows() -> Vec<(Vec<String>, String)> {
-        let table = REFERENCE.split("## Vocabulary").nth(1).unwrap();
-        let rows = table.lines().filter(|line| line.starts_with("| `"));
-        rows.map(|line| {
-            let line = line.replace("\\|", "\u{1}");
-            let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-            let forms = cells[1].split('`').filter(|t| t.contains('('));
-            let name = |form: &str| {
-                let called = form.split('(').next().unwrap_or_default();
-                called.rsplit('.').next().unwrap_or_default().to_owned()
-            };
-            let example = cells[3].trim_matches('`').replace('\u{1}', "|");
-            (forms.map(name).collect(), example)
-        })
-        .collect()
+        let name = |form: &str| {
+            let called = form.split('(').next().unwrap_or_default();
+            called
+                .rsplit(['.', ' '])
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let row = |(forms, _, example): (String, String, String)| {
+            (forms.split(") ").map(name).collect(), example)
+        };
+        reference().into_iter().map(row).collect()
     }
 
     #[test]

@@ -35,6 +35,12 @@ pub enum Ask {
     Tune(TuningAsk),
     /// Something that the rig does while its drive is off.
     Rig(rt_core::rig::RigCommand),
+    /// A piece of work on the rig, for which the bench gives it free.
+    RigWork(crate::rig_work::job::Step),
+    /// The bench that moves the motor by hand, on the same rig.
+    OpenJog,
+    /// Another session.
+    OpenSession(PathBuf),
     /// A marker with text at the present moment.
     Mark(String),
     /// Hold or move the play head or the paused picture to a time, in s.
@@ -87,10 +93,24 @@ pub enum Ask {
     StopStudy,
     /// Writes a whole recording for another program, where a person chooses.
     ExportRecording(PathBuf),
+    /// Writes a report of recordings, where a person chooses.
+    Report(Vec<PathBuf>),
     /// Reads the directory of recordings again.
     RefreshRecordings,
     /// Another directory of recordings, which a person chooses.
     ChooseRecordings,
+    /// Opens a script, or lets a person choose one.
+    OpenScript(Option<PathBuf>),
+    /// Writes the script to its file, or to another one.
+    SaveScript {
+        /// Whether a person chooses where.
+        anew: bool,
+    },
+    /// Runs the script.
+    RunScript {
+        /// Whether it gets the rig of this window; else it runs on an exact clock.
+        real_time: bool,
+    },
     /// A sentence for the technician, shown for a while at the bottom.
     Tell(String),
 }

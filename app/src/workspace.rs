@@ -58,11 +58,15 @@ pub enum PanelKind {
     Validation,
     /// Devices, inputs and calibration.
     Rig,
+    /// Scan, home, check, jog, identify.
+    Commissioning,
+    /// A test written down as a text.
+    Script,
 }
 
 impl PanelKind {
     /// All of them, in the order of their shortcuts.
-    pub const ALL: [PanelKind; 18] = [
+    pub const ALL: [PanelKind; 20] = [
         PanelKind::Plots,
         PanelKind::Line,
         PanelKind::Tuning,
@@ -80,7 +84,9 @@ impl PanelKind {
         PanelKind::Recordings,
         PanelKind::Comparison,
         PanelKind::Rig,
+        PanelKind::Commissioning,
         PanelKind::Validation,
+        PanelKind::Script,
     ];
 
     /// What its tab says.
@@ -103,7 +109,9 @@ impl PanelKind {
             PanelKind::Recordings => "Recordings",
             PanelKind::Comparison => "Comparison",
             PanelKind::Rig => "Rig",
+            PanelKind::Commissioning => "Commissioning",
             PanelKind::Validation => "Validation",
+            PanelKind::Script => "Script",
         }
     }
 
@@ -141,9 +149,13 @@ impl PanelKind {
                 "Recordings over each other, place by place, with differences, spectra and statistics."
             }
             PanelKind::Rig => "Devices, counters and inputs; calibration of force channels.",
+            PanelKind::Commissioning => {
+                "Puts a rig to work: scan, home, check, calibrate, identify; moves its motor by hand."
+            }
             PanelKind::Validation => {
                 "Validation by iteration: how it converges, the run against its reference, the error by band."
             }
+            PanelKind::Script => "A whole test as a text: editor, run, stop, and what it shows.",
         }
     }
 }
@@ -185,8 +197,12 @@ pub enum Pane {
     Comparison,
     /// See [`PanelKind::Rig`].
     Rig,
+    /// See [`PanelKind::Commissioning`].
+    Commissioning,
     /// See [`PanelKind::Validation`].
     Validation,
+    /// See [`PanelKind::Script`].
+    Script,
 }
 
 impl Pane {
@@ -210,7 +226,9 @@ impl Pane {
             PanelKind::Recordings => Pane::Recordings,
             PanelKind::Comparison => Pane::Comparison,
             PanelKind::Rig => Pane::Rig,
+            PanelKind::Commissioning => Pane::Commissioning,
             PanelKind::Validation => Pane::Validation,
+            PanelKind::Script => Pane::Script,
         }
     }
 
@@ -234,7 +252,9 @@ impl Pane {
             Pane::Recordings => PanelKind::Recordings,
             Pane::Comparison => PanelKind::Comparison,
             Pane::Rig => PanelKind::Rig,
+            Pane::Commissioning => PanelKind::Commissioning,
             Pane::Validation => PanelKind::Validation,
+            Pane::Script => PanelKind::Script,
         }
     }
 }

@@ -4,6 +4,8 @@
 mod act;
 mod background;
 mod replay;
+mod rig_work;
+mod script;
 mod show;
 #[cfg(test)]
 mod tests;
@@ -16,13 +18,16 @@ use crate::file_dialog::FileDialog;
 use crate::guide::Guide;
 use crate::home;
 use crate::palette::Palette;
+use crate::panels::commissioning::CommissioningPanel;
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::script::ScriptPanel;
 use crate::panels::validation::ValidationPanel;
 use crate::recorded::Loading;
 use crate::recording_list::RecordingList;
+use crate::rig_work::job::Job;
 use crate::session::LoadedSession;
 use crate::settings::{Settings, SettingsFile};
 use crate::studies::Studying;
@@ -55,6 +60,10 @@ enum Slot {
     Starting(Starting),
     /// It is there.
     Active(Box<Active>),
+    /// It has given the rig free for a piece of work on it.
+    Working(Box<Working>),
+    /// A script has its rig; this session comes back afterwards.
+    Lent(Box<LoadedSession>),
     /// It could not be started.
     Failed {
         /// What the session is called.
@@ -62,6 +71,12 @@ enum Slot {
         /// Why not.
         problem: String,
     },
+}
+
+/// A piece of work on a rig, and the session that follows it.
+struct Working {
+    job: Job,
+    then: LoadedSession,
 }
 
 /// A running bench with the panels that belong to it.
@@ -88,6 +103,8 @@ pub struct Workstation {
     offered: Offered,
     recordings: RecordingsPanel,
     comparison: ComparisonPanel,
+    commissioning: CommissioningPanel,
+    script: ScriptPanel,
     studying: Option<Studying>,
     validating: Option<Validating>,
     validation: ValidationPanel,
@@ -108,6 +125,8 @@ pub struct Workstation {
     message: Option<(String, Instant)>,
     /// What is waiting until the bench has stopped.
     next_session: Option<LoadedSession>,
+    /// Until when arming may be confirmed.
+    confirm_until: Option<Instant>,
 }
 
 impl Workstation {
@@ -133,6 +152,8 @@ impl Workstation {
             offered: Offered::default(),
             recordings: RecordingsPanel::default(),
             comparison: ComparisonPanel::default(),
+            commissioning: CommissioningPanel::default(),
+            script: ScriptPanel::default(),
             studying: None,
             validating: None,
             validation: ValidationPanel::default(),
@@ -150,6 +171,7 @@ impl Workstation {
             settings_open: false,
             message: None,
             next_session: None,
+            confirm_until: None,
             settings,
             file,
         };
@@ -202,6 +224,7 @@ impl Workstation {
     pub fn stop_flags(&self) -> Option<crate::window::StopFlags> {
         match &self.slot {
             Slot::Active(active) => Some((active.run.quit.clone(), active.run.ended.clone())),
+            Slot::Lent(_) => self.script.stop_flags(),
             _ => None,
         }
     }
@@ -211,6 +234,8 @@ impl Workstation {
         let session = match &self.slot {
             Slot::Starting(starting) => &starting.title,
             Slot::Active(active) => &active.run.loaded.session.title,
+            Slot::Working(working) => &working.then.session.title,
+            Slot::Lent(session) => &session.session.title,
             Slot::Failed { title, .. } => title,
         };
         format!("Pantobench – {session}")

@@ -68,3 +68,44 @@ fn the_loader_of_the_readme_and_pyarrow_read_what_was_recorded() {
     assert!(said.contains("all the same"), "{said}");
     eprintln!("{said}");
 }
+
+/// As above; also without a window, a browser or a viewer of pages.
+#[test]
+fn a_reader_of_pdf_finds_the_figures_of_a_report() {
+    let Some(python) = std::env::var_os("PANTOBENCH_PYTHON") else {
+        eprintln!("not run: PANTOBENCH_PYTHON is not set");
+        return;
+    };
+    let scratch = Scratch::new("python-report");
+    let session = scratch.session("seconds: 3.0", "seconds: 6.0");
+    let directory = scratch.path("recordings");
+    let run = [
+        "run",
+        &session,
+        "--fast",
+        "--json",
+        "--record",
+        &directory,
+        "--operator",
+        "late <b>shift</b>",
+    ];
+    let recording = json(&pantobench(&run))["recording"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let out = scratch.path("report.pdf");
+    let written = pantobench(&["report", &recording, "--out", &out, "--json"]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let said = scratch.file("report.json", &stdout(&written));
+    let checked = Command::new(python)
+        .arg(root().join("tests/python/check_report.py"))
+        .args([&out, &said])
+        .output()
+        .unwrap();
+    assert!(checked.status.success(), "{}", stderr(&checked));
+    assert!(
+        stdout(&checked).contains("all found"),
+        "{}",
+        stdout(&checked)
+    );
+}

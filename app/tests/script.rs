@@ -125,7 +125,13 @@ fn mistakes_are_named_with_line_and_column_and_do_not_end_in_a_trip() {
             "does a loop never end",
             2,
         ),
-        ("fn f(n) { f(n + 1) }\nf(0);", "limit", (1, 11), "", 2),
+        (
+            "fn f(n) { f(n + 1) }\nf(0);",
+            "limit",
+            (2, 1),
+            "deeper than",
+            2,
+        ),
         ("let a = \"x\";\nloop { a += a; }", "limit", (2, 0), "", 2),
         (
             "let a = [];\nloop { a += [1, 2, 3, 4, 5, 6, 7, 8]; a += a; }",
@@ -383,6 +389,49 @@ fn a_run_is_set_ramped_waited_for_marked_recorded_and_computed_again() {
 }
 
 #[test]
+fn evidence_needs_a_recorded_run_and_a_report_says_what_it_holds() {
+    let place = Place::new("evidence");
+    let start = "let b = load(\"profile-sine.ron\", #{ seconds: 3 });\n";
+    for (call, words) in [
+        ("b.iterate();", "iterate() needs a recording"),
+        ("b.report(\"x.html\");", "report() needs a recording"),
+        ("b.record(); b.arm(); b.run_to_end(); b.iterate();", "line"),
+        (
+            "b.record(); b.arm(); b.run_to_end(); b.iterate(#{ maximum: 3 });",
+            "max or tolerance_pct",
+        ),
+        (
+            "b.record(); b.arm(); b.run_to_end(); b.report(\"../x.html\");",
+            "leads upwards",
+        ),
+        (
+            "b.record(); b.arm(); b.run_to_end(); b.report(\"x.doc\");",
+            ".html",
+        ),
+    ] {
+        let output = place.run(&format!("{start}{call}"), &[]);
+        assert_eq!(output.status.code(), Some(2), "{call}");
+        assert!(
+            stderr(&output).contains(words),
+            "{call}: {}",
+            stderr(&output)
+        );
+        assert!(
+            stderr(&output).contains("test.rhai:2:"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    let output = place.run(
+        &format!("{start}b.record(); b.arm(); b.run_to_end(); b.report(\"x.html\");"),
+        &[],
+    );
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = std::fs::read_to_string(Path::new(&place.out).join("x.html")).unwrap();
+    assert!(text.contains("Sine 1 Hz, 10 mm"), "the session is named");
+}
+
+#[test]
 fn the_daily_check_sees_a_drift() {
     let scratch = Scratch::new("script-daily");
     let out = scratch.path("out");
@@ -502,7 +551,7 @@ fn check_says_where_a_script_is_wrong_and_runs_nothing() {
         "{}",
         stdout(&output)
     );
-    let bad = place.scratch.file("bad.rhai", "let a = 1;\nif a > {\n}");
+    let bad = place.scratch.file("bad.rhai", "let a = 1;\nif a > ) {\n}");
     let output = pantobench(&["script", "--check", &bad, "--json"]);
     assert_eq!(output.status.code(), Some(2));
     let error = &json(&output)["error"];

@@ -2,6 +2,7 @@
 //!
 //! The rig side does not know the difference: the same driver speaks to a device or to its emulation.
 
+pub mod ethercat;
 pub mod faults;
 mod linmot;
 pub mod linudp;
@@ -9,7 +10,9 @@ pub mod plant;
 mod pty;
 pub mod serial;
 
+use crate::ethercat::Port;
 use crate::hardware::{BusConfig, HardwareConfig};
+use ethercat::served::EmulatedSegment;
 use faults::{Board, Planned};
 use linudp::EmulatedLinUdp;
 use plant::SharedPlant;
@@ -166,6 +169,14 @@ fn emulated(
 ) -> Result<Box<dyn Emulated>, String> {
     Ok(match bus {
         BusConfig::LinUdp(config) => Box::new(EmulatedLinUdp::open(config, plant, faults)?),
+        BusConfig::Ethercat(config) => match &config.port {
+            Port::Interface(name) => {
+                Box::new(EmulatedSegment::open(config, name, rig, plant, faults)?)
+            }
+            Port::InProcess => {
+                return Err("it is emulated inside the program that runs the rig; name an interface in 'port'".into());
+            }
+        },
         BusConfig::Serial(config) => {
             let cells = cells_of(bus, rig);
             Box::new(EmulatedSerial::open(config, cells, plant, faults)?)

@@ -13,21 +13,25 @@ mod tests;
 pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 
 use crate::cells::Cells;
+use crate::emulate::ethercat as emulated_ethercat;
+use crate::ethercat::{EthercatBus, Port};
 use crate::intern::intern;
 use crate::linudp::LinUdp;
 use crate::serial::SerialBus;
-use crate::simulated::{FORCE, POSITION, REFERENCE};
+use crate::simulated::{FORCE, POSITION, REFERENCE, SimTime};
 use align::{Align, TickTime};
 use bus::{Bus, DriveCommand, Slot};
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::{Drive, State};
-use rt_core::pacing::Clock;
+use rt_core::model::pantograph::Pantograph;
+use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::device::Device;
 use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
 use signals::{InterlockConfig, find_input};
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why a hardware rig cannot be used at all, in distinction to a device that does not answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -57,12 +61,49 @@ pub struct BusContext {
     pub catch_up_m_per_s: f64,
 }
 
+/// What stands in a rig and whose time passes there, for a segment that is emulated in this process.
+#[derive(Clone, Copy)]
+struct Surroundings<'a> {
+    rig: &'a HardwareConfig,
+    pantograph: &'a Pantograph,
+    time: &'a SimTime,
+}
+
 impl BusConfig {
     /// Sets the bus up; devices may be absent and come later. `number` counts from 1 and is named in faults.
-    fn open(&self, number: u16, context: &BusContext) -> Result<Box<dyn Bus>, HardwareError> {
+    fn open(
+        &self,
+        number: u16,
+        context: &BusContext,
+        around: Surroundings<'_>,
+    ) -> Result<Box<dyn Bus>, HardwareError> {
         let bus: Result<Box<dyn Bus>, String> = match self {
             BusConfig::LinUdp(config) => LinUdp::open(config, number, context.catch_up_m_per_s)
                 .map(|bus| Box::new(bus) as Box<dyn Bus>),
+            BusConfig::Ethercat(config) => {
+                let in_process = || {
+                    emulated_ethercat::in_process(
+                        config,
+                        around.rig,
+                        around.pantograph,
+                        around.time,
+                    )
+                };
+                EthercatBus::open(
+                    config,
+                    number,
+                    context.period_nanos,
+                    context.catch_up_m_per_s,
+                    in_process,
+                )
+                .and_then(|bus| {
+                    // Exact time passes only in cycles; setting up takes real time.
+                    if matches!(around.time, SimTime::Exact(_)) {
+                        bus.wait_until_set_up(SET_UP)?;
+                    }
+                    Ok(Box::new(bus) as Box<dyn Bus>)
+                })
+            }
             BusConfig::Serial(config) => {
                 SerialBus::open(config, number, context).map(|bus| Box::new(bus) as Box<dyn Bus>)
             }
@@ -73,6 +114,9 @@ impl BusConfig {
         })
     }
 }
+
+/// How long a loop in exact time waits for a segment in the same process.
+const SET_UP: Duration = Duration::from_secs(20);
 
 /// SCHED_FIFO priority of the threads of buses: below the loop, above everything else.
 pub(crate) const BUS_PRIORITY: u8 = 70;
@@ -140,9 +184,24 @@ impl HardwareRig {
     pub fn open(
         config: &HardwareConfig,
         cells: Vec<CellSpec>,
-        clock: Box<dyn Clock>,
+        pantograph: &Pantograph,
+        time: &SimTime,
         period_nanos: u64,
     ) -> Result<Self, HardwareError> {
+        let is_in_process =
+            |bus: &BusConfig| matches!(bus, BusConfig::Ethercat(e) if e.port == Port::InProcess);
+        let clock: Box<dyn Clock> = match time {
+            SimTime::Real => Box::new(RealClock),
+            SimTime::Exact(clock) if config.buses.iter().all(is_in_process) => {
+                Box::new(clock.clone())
+            }
+            SimTime::Exact(_) => return Err(HardwareError::RealTimeOnly(config.name.clone())),
+        };
+        let around = Surroundings {
+            rig: config,
+            pantograph,
+            time,
+        };
         let context = BusContext {
             period_nanos,
             // Faster than the travel that it catches up with, by as much again.
@@ -150,7 +209,7 @@ impl HardwareRig {
         };
         let buses = (1..)
             .zip(&config.buses)
-            .map(|(number, bus)| bus.open(number, &context))
+            .map(|(number, bus)| bus.open(number, &context, around))
             .collect::<Result<_, _>>()?;
         Ok(Self::assemble(config, buses, cells, clock))
     }
@@ -378,6 +437,10 @@ impl Rig for HardwareRig {
                 self.home = true;
                 Ok(())
             }
+            RigCommand::StopHoming => {
+                self.home = false;
+                Ok(())
+            }
             RigCommand::HangLoad { .. } | RigCommand::RemoveLoads => Err(RigRefusal::NotSupported),
         }
     }
@@ -471,6 +534,10 @@ impl HardwareConfig {
                 .collect(),
             limits: self.limits.clone(),
             hangs_loads: false,
+            safety: rt_core::rig::SafetySpec {
+                needs_real_time: Some(self.safety.needs_real_time.unwrap_or(true)),
+                ..self.safety
+            },
             cells,
         }
     }

@@ -2,6 +2,7 @@
 
 pub mod cells;
 pub mod emulate;
+pub mod ethercat;
 pub mod hardware;
 mod intern;
 pub mod linmot;

@@ -86,6 +86,7 @@ mod tests {
             limits: Vec::new(),
             cells: Vec::new(),
             hangs_loads: false,
+            safety: Default::default(),
         });
         rig.bind(&layout).unwrap();
         let exchange = |seq: u64, fault: Option<RigFault>| {

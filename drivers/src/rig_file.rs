@@ -6,7 +6,6 @@ use crate::simulated::{self, Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::calibration::store::Library;
 use rt_core::file::{self, FieldError, FileContent, FileError};
 use rt_core::model::pantograph::Pantograph;
-use rt_core::pacing::RealClock;
 use rt_core::rig::{CellSpec, KnownRig, Rig, RigSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -169,13 +168,11 @@ pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigErr
                 setup,
             )))
         }
-        RigFile::Hardware(config) => {
-            let opened = match setup.time {
-                SimTime::Real => {
-                    HardwareRig::open(&config, cells, Box::new(RealClock), setup.period_nanos)
-                }
-                SimTime::Exact(_) => Err(HardwareError::RealTimeOnly(config.name.clone())),
-            };
+        RigFile::Hardware(mut config) => {
+            config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
+            let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
+            let opened =
+                HardwareRig::open(&config, cells, &pantograph, &setup.time, setup.period_nanos);
             let rig = opened.map_err(|source| RigError::Hardware {
                 path: path.to_owned(),
                 source,

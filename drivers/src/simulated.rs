@@ -4,21 +4,24 @@
 
 mod config;
 mod fault;
+mod homing;
 mod load_cell;
 mod plant;
 mod sensor;
 
 pub use config::{
-    ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
-    PositionSensorConfig, SimulatedConfig,
+    ActuatorConfig, CircuitConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig,
+    MotorConfig, PositionSensorConfig, SimulatedConfig,
 };
 pub use fault::{Injection, Signal, SimFault};
 pub use load_cell::RAW as RAW_READINGS;
 pub use plant::{Plant, PlantModel};
 
+use crate::intern::intern;
 use crate::rig_file::RigSetup;
 use fault::Injector;
 pub(crate) use fault::MotorFault;
+use homing::Homing;
 pub(crate) use load_cell::LoadCells;
 use load_cell::RAW;
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
@@ -26,6 +29,7 @@ use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::rig::device::{Device, DeviceState};
+use rt_core::rig::fault::INTERLOCK_PREFIX;
 use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
 pub(crate) use sensor::Sensor;
 use std::sync::Arc;
@@ -63,13 +67,15 @@ impl SimTime {
 }
 
 /// Columns of the frame.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Columns {
     force: usize,
     position: usize,
     true_force: usize,
     reference: Option<usize>,
     raw: [usize; RAW.len()],
+    /// One a safety circuit.
+    interlocks: Vec<usize>,
 }
 
 /// See the module's text.
@@ -88,6 +94,10 @@ pub struct SimulatedRig {
     drive: Drive,
     last_force: f64,
     lost_in_a_row: u32,
+    circuits: Vec<CircuitConfig>,
+    homing: Homing,
+    /// Exchanges in a row in which the drive was told to be on and was not.
+    not_enabled: u32,
     amplifier: Arc<Device>,
     motor: Arc<Device>,
 }
@@ -114,7 +124,7 @@ impl SimulatedRig {
             }),
             spec: rig_spec(config, cells),
             columns: Columns::default(),
-            plant: Plant::at_rest(model, config.actuator.park_m),
+            plant: Plant::at_rest(model, homing::stands_at(config)),
             force_sensor: Sensor::new(
                 config.force_sensor.noise_n,
                 config.force_sensor.resolution_n,
@@ -134,6 +144,9 @@ impl SimulatedRig {
             drive: Drive::Off,
             last_force: 0.0,
             lost_in_a_row: 0,
+            circuits: config.interlocks.clone(),
+            homing: Homing::new(config),
+            not_enabled: 0,
             amplifier: Device::new("Force amplifier (simulated)"),
             motor: Device::new("Motor drive (simulated)"),
         }
@@ -142,6 +155,19 @@ impl SimulatedRig {
     /// The load cells of a configuration, without their calibrations.
     pub fn cells(config: &SimulatedConfig) -> Vec<CellSpec> {
         load_cell::specs(&config.load_cells)
+    }
+
+    /// The first open circuit: one that a fault opens, or a limit switch that the motor stands on.
+    fn open_circuit(&self, by_fault: Option<u16>) -> Option<u16> {
+        let at = self.plant.motor_position();
+        let is_open = |circuit: &CircuitConfig| {
+            circuit.opens_below_m.is_some_and(|low| at < low)
+                || circuit.opens_above_m.is_some_and(|high| at > high)
+        };
+        let by_place = self.circuits.iter().position(is_open);
+        let by_place = by_place.and_then(|i| u16::try_from(i).ok());
+        let by_fault = by_fault.filter(|&i| usize::from(i) < self.circuits.len());
+        [by_place, by_fault].into_iter().flatten().min()
     }
 
     /// What both devices show after an exchange.
@@ -162,6 +188,7 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
         channels: [FORCE, POSITION, TRUE_FORCE]
             .into_iter()
             .chain(cells.iter().map(|cell| cell.raw))
+            .chain(config.interlocks.iter().map(circuit_channel))
             .collect(),
         actuators: vec![config.actuator.spec()],
         frozen: config
@@ -175,8 +202,15 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
             .collect(),
         limits: config.limits.clone(),
         hangs_loads: !cells.is_empty(),
+        safety: config.safety,
         cells,
     }
+}
+
+/// The channel of a safety circuit: 1 closed, 0 open.
+fn circuit_channel(circuit: &CircuitConfig) -> ChannelSpec {
+    let id = intern(&format!("{INTERLOCK_PREFIX}{}", circuit.id));
+    ChannelSpec::measured(id, intern(&circuit.label), "")
 }
 
 impl Rig for SimulatedRig {
@@ -191,9 +225,14 @@ impl Rig for SimulatedRig {
             true_force: layout.column(TRUE_FORCE.id)?,
             reference: layout.find(REFERENCE),
             raw: [0; RAW.len()],
+            interlocks: Vec::new(),
         };
         for (column, cell) in self.columns.raw.iter_mut().zip(&self.spec.cells) {
             *column = layout.column(cell.raw.id)?;
+        }
+        for circuit in &self.circuits {
+            let column = layout.column(circuit_channel(circuit).id)?;
+            self.columns.interlocks.push(column);
         }
         Ok(())
     }
@@ -205,7 +244,10 @@ impl Rig for SimulatedRig {
         });
         self.last_t_nanos = Some(frame.t_nanos);
         for _ in 0..elapsed {
-            self.plant.advance_period(self.drive, faults.motor);
+            let drive = self
+                .homing
+                .drive(&mut self.plant, self.drive, self.period_nanos);
+            self.plant.advance_period(drive, faults.motor);
         }
         if faults.power_lost {
             self.drive = Drive::Off;
@@ -227,7 +269,33 @@ impl Rig for SimulatedRig {
             });
         }
         self.lost_in_a_row = 0;
+        if let Some(index) = self.open_circuit(faults.open_interlock) {
+            // The circuits are in the drive's enable chain: it is off whatever the loop says.
+            self.drive = Drive::Off;
+            self.homing.stop();
+            self.note(None, false);
+            return Err(RigFault::Interlock { index });
+        }
+        if let Some(fault) = self.homing.fault() {
+            self.note(None, false);
+            return Err(fault);
+        }
         self.drive = frame.drive;
+        self.not_enabled = if faults.drive_disabled && self.drive == Drive::On {
+            self.drive = Drive::Off;
+            self.not_enabled + 1
+        } else {
+            0
+        };
+        if self.not_enabled > ENABLE_CYCLES {
+            self.note(None, false);
+            return Err(RigFault::DriveNotEnabled {
+                status: SWITCH_ON_DISABLED,
+            });
+        }
+        for column in &self.columns.interlocks {
+            frame.values[*column] = 1.0;
+        }
         if let (Drive::On, Some(column)) = (self.drive, self.columns.reference) {
             self.plant.set_reference(frame.values[column]);
         }
@@ -248,14 +316,23 @@ impl Rig for SimulatedRig {
             None => self.force_sensor.read(truth),
         };
         self.last_force = force;
-        frame.values[self.columns.force] = force + faults.force_error;
+        frame.values[self.columns.force] = faults.force_factor * force + faults.force_error;
         frame.values[self.columns.true_force] = self.plant.contact_force();
+        let position = self.position_sensor.read(self.plant.motor_position());
         frame.values[self.columns.position] =
-            self.position_sensor.read(self.plant.motor_position()) + faults.position_error;
+            faults.position_factor * position + faults.position_error;
         Ok(())
     }
 
     fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
+        match command {
+            RigCommand::Home => return self.homing.begin(&self.plant),
+            RigCommand::StopHoming => {
+                self.homing.stop();
+                return Ok(());
+            }
+            _ => {}
+        }
         let cells = self.load_cells.as_mut();
         cells.map_or(Err(RigRefusal::NotSupported), |cells| {
             cells.command(command)
@@ -266,6 +343,11 @@ impl Rig for SimulatedRig {
         vec![Arc::clone(&self.amplifier), Arc::clone(&self.motor)]
     }
 }
+
+/// Exchanges that a drive may need to enable.
+const ENABLE_CYCLES: u32 = 3;
+/// What a drive shows that does not enable: "switch on disabled" of CiA 402.
+const SWITCH_ON_DISABLED: u16 = 0x0040;
 
 /// Exchanges that the simulated drive tolerates to be lost before it switches itself off.
 const DRIVE_WATCHDOG_CYCLES: u32 = 5;

@@ -1,5 +1,6 @@
 //! What a bench is: a model and controller stepped once a cycle. One file a bench below this module.
 
+pub mod jog;
 pub mod map;
 pub mod pantograph_lqg;
 pub mod pantograph_steady;

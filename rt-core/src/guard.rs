@@ -9,11 +9,19 @@
 //! | Stopping | travels to the parked position | on |
 //! | Tripped | by its [`Action`]: rests, travels to the parked position, or follows the measurement | by action |
 
+mod arming;
+mod limit;
+mod request;
+
+pub use arming::Lapse;
+pub use limit::{ActiveLimit, Limit, LimitSpec};
+pub use request::{Refusal, Request};
+
 use crate::channel::{Frame, Layout, LayoutError};
 use crate::fault::{Action, Fault};
-use crate::file::FieldError;
 use crate::rig::{ActuatorSpec, RigSpec};
 use crate::travel::Travel;
+use arming::Arming;
 use serde::Deserialize;
 
 /// The state of a bench.
@@ -54,120 +62,6 @@ pub enum Drive {
     Off,
     /// Powered; commands are followed.
     On,
-}
-
-/// A limit on any channel, with the one action that it causes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Limit {
-    /// The channel's identifier.
-    pub channel: String,
-    /// Lowest allowed value.
-    pub low: f64,
-    /// Highest allowed value.
-    pub high: f64,
-    /// For how many cycles in a row it must be broken; 1 acts at once.
-    pub for_cycles: u32,
-    /// What is done then.
-    pub action: Action,
-}
-
-impl Limit {
-    /// Refuses limits that nothing or everything breaks.
-    pub fn check(&self) -> Result<(), FieldError> {
-        if self.low < self.high {
-            if self.for_cycles > 0 {
-                return Ok(());
-            }
-            return Err(FieldError::new(
-                "for_cycles",
-                "is 0; expected at least 1, which acts at once",
-            ));
-        }
-        let problem = format!("is {} to {}; expected low below high", self.low, self.high);
-        Err(FieldError::new(format!("'{}'", self.channel), problem))
-    }
-}
-
-/// A limit that a bench declares for one of its channels.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LimitSpec {
-    /// The channel's identifier.
-    pub channel: &'static str,
-    /// Lowest allowed value.
-    pub low: f64,
-    /// Highest allowed value.
-    pub high: f64,
-    /// For how many cycles in a row it must be broken; 1 acts at once.
-    pub for_cycles: u32,
-    /// What is done then.
-    pub action: Action,
-}
-
-impl From<&LimitSpec> for Limit {
-    fn from(spec: &LimitSpec) -> Self {
-        Self {
-            channel: spec.channel.into(),
-            low: spec.low,
-            high: spec.high,
-            for_cycles: spec.for_cycles,
-            action: spec.action,
-        }
-    }
-}
-
-/// A limit in force, by the column that it watches.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ActiveLimit {
-    /// The column.
-    pub column: usize,
-    /// Lowest allowed value.
-    pub low: f64,
-    /// Highest allowed value.
-    pub high: f64,
-    /// For how many cycles in a row it must be broken.
-    pub for_cycles: u32,
-    /// What is done then.
-    pub action: Action,
-}
-
-/// What a person can ask of the guard.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// Ready → Armed.
-    Arm,
-    /// Armed → Running, as soon as the actuators rest in the parked position.
-    Run,
-    /// → Stopping; never refused.
-    Stop,
-    /// Tripped → Idle.
-    Acknowledge,
-}
-
-/// A request that does not fit the state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// What was asked.
-    pub request: Request,
-    /// The state at that moment.
-    pub state: State,
-}
-
-impl std::fmt::Display for Refusal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let need = match self.request {
-            Request::Arm => "the bench must be Ready (the rig answers and every limit holds)",
-            Request::Run => "the bench must be Armed",
-            Request::Stop => "nothing",
-            Request::Acknowledge => "there must be a latched trip",
-        };
-        write!(
-            f,
-            "{:?} is refused while {}: {need}",
-            self.request,
-            self.state.name()
-        )
-    }
 }
 
 struct BoundLimit {
@@ -225,6 +119,8 @@ pub struct Guard {
     /// What the latched trip does, while [`State::Tripped`].
     trip_action: Action,
     at_rest: bool,
+    arming: Arming,
+    tick: u64,
 }
 
 impl Guard {
@@ -301,6 +197,8 @@ impl Guard {
             run_requested: false,
             trip_action: Action::PowerOff,
             at_rest: true,
+            arming: Arming::new(&rig.safety, dt),
+            tick: 0,
         })
     }
 
@@ -347,14 +245,20 @@ impl Guard {
             || (self.state == State::Tripped && self.trip_action == Action::Hold && self.at_rest)
     }
 
+    /// Begins a tick: times are counted in ticks, skipped ones included.
+    pub fn begin_tick(&mut self, seq: u64) {
+        self.tick = seq;
+    }
+
     /// Takes a request of a person.
     pub fn request(&mut self, request: Request) -> Result<(), Refusal> {
         match (request, self.state) {
             (Request::Arm, State::Ready) => {
-                self.state = State::Armed;
-                self.run_requested = false;
-                self.at_rest = false;
+                if !self.arming.ask(self.tick) {
+                    self.arm();
+                }
             }
+            (Request::Confirm, State::Ready) if self.arming.confirm(self.tick) => self.arm(),
             (Request::Run, State::Armed) => self.run_requested = true,
             (Request::Stop, _) => self.stop(),
             (Request::Acknowledge, State::Tripped) => self.become_idle(),
@@ -363,8 +267,31 @@ impl Guard {
         Ok(())
     }
 
+    fn arm(&mut self) {
+        self.state = State::Armed;
+        self.run_requested = false;
+        self.at_rest = false;
+        self.arming.begin(self.tick);
+    }
+
+    /// For how many ticks arming still waits to be confirmed; `None` if it does not.
+    pub fn awaits_confirmation(&self) -> Option<u64> {
+        self.arming.awaits(self.tick)
+    }
+
+    /// Someone holds the dead-man's switch.
+    pub fn note_alive(&mut self) {
+        self.arming.note_alive(self.tick);
+    }
+
+    /// A time that has run out in this tick.
+    pub fn lapse(&mut self) -> Option<Lapse> {
+        self.arming.lapse(self.tick, self.state, self.run_requested)
+    }
+
     /// Begins a controlled stop, where there is something to stop.
     pub fn stop(&mut self) {
+        self.arming.forget();
         if matches!(self.state, State::Armed | State::Running) {
             self.state = State::Stopping;
             self.at_rest = false;
@@ -503,6 +430,7 @@ impl Guard {
             State::Idle => None,
             State::Ready => {
                 self.state = State::Idle;
+                self.arming.forget();
                 None
             }
             State::Armed | State::Running | State::Stopping if action.trips() => {

@@ -7,6 +7,7 @@ pub mod control;
 pub mod fault;
 pub mod file;
 pub mod guard;
+pub mod identify;
 pub mod link;
 pub mod model;
 pub mod no_alloc;

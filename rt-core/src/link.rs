@@ -33,8 +33,34 @@ pub enum Command {
     Rig(RigCommand),
     /// Parameters that were refused before they came to the loop: kept in the order of events.
     NoteRefusal(NamedVerdict),
+    /// Someone holds the dead-man's switch; to be told again and again.
+    Alive,
+    /// A person insisted on arming against an objection: kept in the order of events.
+    NoteInsisted(Objection),
     /// Stop in a controlled way, then end the loop.
     Quit,
+}
+
+/// What speaks against arming, outside of what the guard sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// A load cell has no calibration, or one that has expired.
+    Calibration,
+    /// The loop has no real-time rights.
+    RealTime,
+    /// The gains in use are unstable by the model, or too close to it.
+    Tuning,
+}
+
+impl Objection {
+    /// The name used in files and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Objection::Calibration => "calibration",
+            Objection::RealTime => "real-time",
+            Objection::Tuning => "tuning",
+        }
+    }
 }
 
 /// Why a run ended without a trip.
@@ -50,6 +76,10 @@ pub enum StopCause {
     Fault(Fault),
     /// Nobody is connected to the loop any more.
     Abandoned,
+    /// It was armed, and nobody let it run.
+    ArmedTooLong,
+    /// Nobody held the dead-man's switch.
+    DeadMan,
 }
 
 /// What happened, and when: `seq` is the tick in which it took effect.
@@ -104,6 +134,15 @@ pub enum EventKind {
     FellBack(FallBack),
     /// A request did not fit the state.
     Refused(Refusal),
+    /// Arming was asked for and waits to be confirmed.
+    ArmingAsked {
+        /// For so many ticks.
+        within_ticks: u64,
+    },
+    /// Nobody confirmed it.
+    ArmingExpired,
+    /// A person insisted on arming against an objection.
+    Insisted(Objection),
     /// A fault that warns only, or one that keeps the bench from being ready.
     Warning(Fault),
     /// A fault tripped the bench, or made a trip more severe.

@@ -1,13 +1,16 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
+pub mod al_code;
 mod compensation;
 pub mod device;
 pub mod fault;
 mod known;
+mod safety;
 
 pub use compensation::PlayedBand;
 pub use fault::RigFault;
 pub use known::KnownRig;
+pub use safety::SafetySpec;
 
 use crate::calibration::id::CalibrationId;
 use crate::calibration::{Calibration, Line};
@@ -85,6 +88,8 @@ pub struct RigSpec {
     pub cells: Vec<CellSpec>,
     /// Whether known loads can be hung by command, which only a simulation can.
     pub hangs_loads: bool,
+    /// How it is armed, and what it refuses to be armed with.
+    pub safety: SafetySpec,
 }
 
 /// What can be asked of a rig while its drive is off.
@@ -111,6 +116,8 @@ pub enum RigCommand {
     RemoveLoads,
     /// Find the drive's home position. The motor moves by itself: whoever asks has looked.
     Home,
+    /// Stop finding it: the drive goes off at once.
+    StopHoming,
 }
 
 /// Why a rig does not do what it is asked.

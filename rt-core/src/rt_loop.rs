@@ -3,7 +3,7 @@
 use crate::bench::{Adoption, Bench, Notice, Progress, StepFault, Update};
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError, Role};
 use crate::fault::{Action, Fault};
-use crate::guard::{ActiveLimit, Guard, Limit, Refusal, Request, State};
+use crate::guard::{ActiveLimit, Guard, Lapse, Limit, Refusal, Request, State};
 use crate::link::{self, Command, Event, EventKind, LoopSide, RingSizes, StopCause, UserSide};
 use crate::no_alloc;
 use crate::pacing::{Clock, NANOS_PER_SECOND, Pacer, Tick};
@@ -62,6 +62,8 @@ pub struct RtLoop<C: Clock> {
     /// A design that the bench takes later.
     waiting: Option<Box<Update>>,
     quitting: bool,
+    /// The drive was told to find its home position.
+    homing: bool,
 }
 
 /// Commands served in one cycle; more wait for the next.
@@ -101,6 +103,7 @@ impl<C: Clock> RtLoop<C> {
             last_warning: None,
             waiting: None,
             quitting: false,
+            homing: false,
         };
         Ok((own, user, layout))
     }
@@ -140,8 +143,10 @@ impl<C: Clock> RtLoop<C> {
         let safe_is_sent = self.guard.is_safe_to_leave();
         self.frame.seq = tick.seq;
         self.frame.t_nanos = tick.t_nanos;
+        self.guard.begin_tick(tick.seq);
         self.note_timing(tick);
         self.serve_commands();
+        self.serve_lapse();
         self.serve_update();
         self.advance_params();
 
@@ -154,7 +159,10 @@ impl<C: Clock> RtLoop<C> {
                 self.guard.forget_inputs(&mut self.frame);
                 Some(Fault::Rig(e))
             }
-            Ok(()) => self.guard.check_inputs(&self.frame),
+            Ok(()) => {
+                self.homing = false;
+                self.guard.check_inputs(&self.frame)
+            }
         };
         let inputs_good = fault.is_none();
         if inputs_good && self.guard.start_if_settled() {
@@ -247,19 +255,43 @@ impl<C: Clock> RtLoop<C> {
                 Command::Mark { number } => self.tell(EventKind::Mark { number }),
                 Command::Rig(command) => self.command_rig(command),
                 Command::NoteRefusal(verdict) => self.tell(EventKind::RetuningRefused(verdict)),
+                Command::Alive => self.guard.note_alive(),
+                Command::NoteInsisted(objection) => self.tell(EventKind::Insisted(objection)),
                 Command::Quit => self.quit(StopCause::Requested),
             }
         }
     }
 
+    /// Times of arming that have run out.
+    fn serve_lapse(&mut self) {
+        match self.guard.lapse() {
+            None => {}
+            Some(Lapse::Confirmation) => self.tell(EventKind::ArmingExpired),
+            Some(Lapse::Armed) => self.stop(StopCause::ArmedTooLong),
+            Some(Lapse::DeadMan) => self.stop(StopCause::DeadMan),
+        }
+    }
+
     fn serve_request(&mut self, request: Request) {
         let state = self.guard.state();
-        if self.quitting && matches!(request, Request::Arm | Request::Run) {
+        if self.quitting && matches!(request, Request::Arm | Request::Confirm | Request::Run) {
             self.tell(EventKind::Refused(Refusal { request, state }));
         } else if request == Request::Stop {
             self.stop(StopCause::Requested);
+            self.stop_homing();
         } else if let Err(refusal) = self.guard.request(request) {
             self.tell(EventKind::Refused(refusal));
+        } else if let (Request::Arm, Some(within_ticks)) =
+            (request, self.guard.awaits_confirmation())
+        {
+            self.tell(EventKind::ArmingAsked { within_ticks });
+        }
+    }
+
+    /// A drive that homes moves while the guard is Idle: STOP has to reach it too.
+    fn stop_homing(&mut self) {
+        if std::mem::take(&mut self.homing) {
+            self.command_rig(RigCommand::StopHoming);
         }
     }
 
@@ -278,6 +310,7 @@ impl<C: Clock> RtLoop<C> {
                 {
                     used.set(line);
                 }
+                self.homing |= command == RigCommand::Home;
                 self.tell(EventKind::RigDone(command));
             }
             Err(refusal) => self.tell(EventKind::RigRefused { command, refusal }),
@@ -353,6 +386,7 @@ impl<C: Clock> RtLoop<C> {
     fn quit(&mut self, cause: StopCause) {
         self.quitting = true;
         self.stop(cause);
+        self.stop_homing();
     }
 
     fn stop(&mut self, cause: StopCause) {

@@ -43,6 +43,7 @@ fn running() -> (Guard, Frame) {
         limits: Vec::new(),
         cells: Vec::new(),
         hangs_loads: false,
+        safety: Default::default(),
     };
     let mut guard = Guard::build(&layout, &[], &rig, &[], DT).unwrap();
     let mut frame = Frame::empty();

@@ -49,7 +49,7 @@ const OFF: Ends = Trip(Action::PowerOff);
 const RETREAT: Ends = Trip(Action::Retreat);
 
 #[rustfmt::skip]
-const CASES: [Case; 13] = [
+const CASES: [Case; 15] = [
     Case { fault: "StuckForce", id: "frozen.force", visible_after: 26, idle: NotReady, ready: NotReady, armed: RETREAT, running: RETREAT, stopping: RETREAT },
     // Seen only where the motor has to move: 20 mm of tracking error for 3 cycles.
     Case { fault: "StuckMotor", id: "tracking.motor_reference", visible_after: 400, idle: Unseen, ready: Unseen, armed: Unseen, running: OFF, stopping: OFF },
@@ -66,10 +66,27 @@ const CASES: [Case; 13] = [
     // Downward the force limit is first, and its retreat is not obeyed.
     Case { fault: "Runaway(speed_m_per_s: -1.0)", id: "limit.force", visible_after: 60, idle: Unseen, ready: Unseen, armed: RETREAT, running: Escalates, stopping: Escalates },
     Case { fault: "PowerLoss", id: "rig.power-loss", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    // Emergency stop, door and limit switches are in the drive's enable chain: off at once, whatever the state.
+    Case { fault: "OpenInterlock(number: 1)", id: "rig.interlock", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    // A drive gets 3 cycles to enable; where it is not told to be on, nothing is to be seen.
+    Case { fault: "DriveDisabled", id: "rig.drive-not-enabled", visible_after: 4, idle: Unseen, ready: Unseen, armed: OFF, running: OFF, stopping: OFF },
 ];
 
 /// The fault begins this long after its state, in cycles, and lasts to the end of what is watched.
 const AFTER_CYCLES: u64 = 2;
+
+/// The shipped rig with an emergency stop and a door.
+fn rig_with_circuits() -> String {
+    let assets = integration_tests::project_root().join("assets");
+    let text = std::fs::read_to_string(assets.join("rigs/simulated-dsa-380.ron")).unwrap();
+    let text = text.replace("..", &assets.display().to_string());
+    let (rest, _) = text.rsplit_once(')').unwrap();
+    let circuits =
+        r#"interlocks: [(id: "e_stop", label: "Emergency stop"), (id: "door", label: "Door")]"#;
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("rig-with-circuits.ron");
+    std::fs::write(&path, format!("{rest}    {circuits},\n)\n")).unwrap();
+    path.display().to_string()
+}
 
 /// A run that has just entered the state in which the fault will show.
 fn run_in(state: State, fault: &str) -> ExactRun {
@@ -85,9 +102,15 @@ fn run_in(state: State, fault: &str) -> ExactRun {
     } else {
         own
     };
+    // The same rig, with safety circuits where one of them is opened.
+    let rig = if fault.starts_with("OpenInterlock") {
+        rig_with_circuits()
+    } else {
+        "../assets/rigs/simulated-dsa-380.ron".into()
+    };
     let text = format!(
         r#"Session(title: "fault matrix", bench: Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2),
-        rig: "../assets/rigs/simulated-dsa-380.ron", inject: [{inject}])"#
+        rig: "{rig}", inject: [{inject}])"#
     );
     let mut run = ExactRun::new(&session_from(&text));
     match state {

@@ -178,6 +178,36 @@ fn load_cells_are_read_and_calibrated_without_heap() {
 }
 
 #[test]
+fn jogging_on_a_guarded_rig_uses_no_heap() {
+    let text = r#"Session(title: "t", bench: Jog(), rig: "../assets/rigs/simulated-interlocks.ron",
+        inject: [(fault: OpenInterlock(number: 1), after_s: 3.0)])"#;
+    let mut run = ExactRun::new(&session_from(text));
+    let home = Command::Rig(rt_core::rig::RigCommand::Home);
+    run.user.commands.push(home).unwrap();
+    assert!(run.until(State::Ready, 2000), "{:?}", run.events);
+    run.ask(Request::Arm);
+    run.ask(Request::Confirm);
+    run.cycle();
+    run.ask(Request::Run);
+    for k in 0..2000 {
+        run.user.commands.push(Command::Alive).unwrap();
+        if k % 300 == 0 {
+            let value = 0.05 + 0.00001 * f64::from(k);
+            let set = Command::SetParam { index: 0, value };
+            run.user.commands.push(set).unwrap();
+        }
+        run.cycle();
+    }
+    assert_eq!(run.state(), State::Tripped, "{:?}", run.events);
+    let heap = |k: &EventKind| matches!(k, EventKind::Stopping(StopCause::Fault(_)));
+    assert!(
+        !run.events.iter().any(|e| heap(&e.kind)),
+        "{:?}",
+        run.events
+    );
+}
+
+#[test]
 fn a_trip_uses_no_heap_either() {
     let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
         rig: "../assets/rigs/simulated-dsa-380.ron",

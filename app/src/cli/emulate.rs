@@ -19,7 +19,8 @@ use std::time::{Duration, Instant};
                   Example: pantobench emulate assets/rigs/linmot-udp-serial.ron --inject drive:lost@10+0.05\n\n\
                   While it runs, `pantobench run` with a session on the same rig file finds the rig. Ctrl-C ends it. \
                   Faults: lost, late, duplicate, truncated, garbage, wrong-checksum, foreign, stuck, drive-error, \
-                  ignore-references, disabled, power-loss, unplugged."
+                  ignore-references, disabled, power-loss, unplugged; on EtherCAT also emergency, watchdog, drop-out, \
+                  refuse-op, wrong-device, open-circuits."
 )]
 pub struct Arguments {
     /// The rig file; the kind that names buses.

@@ -7,6 +7,7 @@ use crate::changes::{self, Made};
 use crate::conductor::Outcome;
 use crate::follower::Follower;
 use crate::hil_result::HilSamples;
+use crate::permit;
 use crate::recording::{Environment, Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
@@ -15,8 +16,9 @@ use crate::steady_result::SteadySamples;
 use drivers::hardware::HardwareError;
 use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
+use rt_core::calibration::date::Date;
 use rt_core::channel::Layout;
-use rt_core::link::UserSide;
+use rt_core::link::{Command, Objection, StopCause, UserSide};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
@@ -47,9 +49,27 @@ pub struct Arguments {
     /// Change parameters while the bench runs, for example 8:q=500,r=2 after 8 s; may be repeated.
     #[arg(long, value_name = "S:ID=VALUE,…")]
     change: Vec<String>,
-    /// Apply changes even if the model says that the loop is unstable or too close to it.
+    /// Go on against an objection, which is recorded: changes of parameters that the model says are unstable (tuning,
+    /// the default), arming without valid calibrations, arming without real-time rights.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHAT,…",
+        num_args = 0..=1,
+        require_equals = true,
+        value_delimiter = ',',
+        default_missing_value = "tuning"
+    )]
+    insist: Vec<Insist>,
+    /// Confirm arming on a rig that takes two steps to be armed.
     #[arg(long)]
-    insist: bool,
+    confirm: bool,
+    /// Who holds the dead man's switch of a rig that has one: this program, or a person who keeps Enter pressed.
+    #[arg(long, value_enum, value_name = "WHO", default_value = "program")]
+    dead_man: DeadMan,
+    /// Let a drive that does not know where it is find its home position first.
+    #[arg(long)]
+    home: bool,
     /// Run on an exact clock, as fast as the machine can: the same result every time.
     #[arg(long)]
     fast: bool,
@@ -84,6 +104,93 @@ pub struct Arguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+/// Who holds the dead man's switch.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum DeadMan {
+    /// This program, as long as it runs.
+    Program,
+    /// Whoever keeps a key pressed: every line or byte on standard input counts.
+    Keys,
+}
+
+impl DeadMan {
+    /// Set whenever a key was pressed; `None` if this program holds the switch.
+    fn watch(self) -> Result<Option<Arc<AtomicBool>>, Failure> {
+        use std::io::Read;
+        if self == DeadMan::Program {
+            return Ok(None);
+        }
+        let pressed = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&pressed);
+        let listen = move || {
+            let mut bytes = [0; 64];
+            // At its end nobody presses anything any more.
+            while std::io::stdin().read(&mut bytes).is_ok_and(|n| n > 0) {
+                seen.store(true, std::sync::atomic::Ordering::Relaxed);
+            }
+        };
+        let thread = std::thread::Builder::new().name("pantobench-keys".into());
+        let listening = thread.spawn(listen);
+        listening.map_err(|e| Failure::Environment(format!("no thread for the keys: {e}")))?;
+        Ok(Some(pressed))
+    }
+}
+
+/// What can be insisted on.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Insist {
+    /// Gains that are unstable by the model, or too close to it.
+    Tuning,
+    /// Load cells without valid calibrations.
+    Calibration,
+    /// A loop without real-time rights.
+    RealTime,
+}
+
+impl From<Insist> for Objection {
+    fn from(insist: Insist) -> Self {
+        match insist {
+            Insist::Tuning => Objection::Tuning,
+            Insist::Calibration => Objection::Calibration,
+            Insist::RealTime => Objection::RealTime,
+        }
+    }
+}
+
+/// Refuses to arm, or notes what was insisted on.
+fn ask_permit(
+    user: &mut UserSide,
+    rt: Option<&RtStatus>,
+    arguments: &Arguments,
+) -> Result<(), Failure> {
+    let rig = &user.rig.spec;
+    if let Some(within_s) = rig.safety.confirm_within_s.filter(|_| !arguments.confirm) {
+        return Err(Failure::Input(format!(
+            "'{}' is armed in two steps (safety.confirm_within_s: {within_s}): look at the rig, then run with --confirm",
+            rig.name
+        )));
+    }
+    let insisted: Vec<Objection> = arguments.insist.iter().map(|i| (*i).into()).collect();
+    let found = permit::hindrances(rig, rt, None, Date::today());
+    let (noted, refused): (Vec<_>, Vec<_>) = found
+        .into_iter()
+        .partition(|h| insisted.contains(&h.objection));
+    if let Some(first) = refused.first() {
+        return Err(Failure::Environment(format!(
+            "arming is refused: {}. Insist on it with --insist={}",
+            permit::sentence(&refused),
+            first.objection.name()
+        )));
+    }
+    let mut kinds: Vec<Objection> = noted.iter().map(|h| h.objection).collect();
+    kinds.dedup();
+    for objection in kinds {
+        // The ring is empty before the first cycle.
+        let _ = user.commands.push(Command::NoteInsisted(objection));
+    }
+    Ok(())
 }
 
 fn within(text: &str, range: std::ops::RangeInclusive<f64>, unit: &str) -> Result<f64, String> {
@@ -149,7 +256,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .map_err(|e| Failure::Input(format!("--seconds is refused: {}", e.problem)))?;
     }
     for text in &arguments.change {
-        let change = changes::parse(text, arguments.insist)
+        let change = changes::parse(text, arguments.insist.contains(&Insist::Tuning))
             .map_err(|e| Failure::Input(format!("--change {text} is refused: {e}")))?;
         loaded.session.changes.push(change);
     }
@@ -213,6 +320,8 @@ fn run_exact(
         ..
     } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
+    ask_permit(&mut user, None, arguments)?;
+    let held = arguments.dead_man.watch()?;
     let subject = Subject {
         loaded,
         layout: &layout,
@@ -222,6 +331,8 @@ fn run_exact(
     };
     let recording = record::begin(arguments, &subject)?;
     let mut follower = Follower::new(loaded, &layout, designer, params, recording, say);
+    follower.conductor.homes = arguments.home;
+    follower.dead_man = held.clone();
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -234,6 +345,7 @@ fn run_real_time(
     arguments: &Arguments,
     stop: &AtomicBool,
 ) -> Result<Report, Failure> {
+    let held = arguments.dead_man.watch()?;
     let mut run = runtime::start_real_time(loaded).map_err(start_failure)?;
     let subject = Subject {
         loaded,
@@ -243,8 +355,11 @@ fn run_real_time(
         t0: SystemTime::now(),
     };
     // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
-    let opened = crate::signals::set_on_request_to_end(&run.user.quit)
-        .map_err(Failure::Environment)
+    let rt = run.rt.clone();
+    let opened = ask_permit(&mut run.user, Some(&rt), arguments)
+        .and_then(|()| {
+            crate::signals::set_on_request_to_end(&run.user.quit).map_err(Failure::Environment)
+        })
         .and_then(|()| record::begin(arguments, &subject));
     let recording = match opened {
         Ok(recording) => recording,
@@ -260,8 +375,19 @@ fn run_real_time(
     }
     let designer = run.designer.take();
     let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
+    let devices = run.user.rig.devices.clone();
+    let mut problems = vec![None; devices.len()];
+    follower.conductor.homes = arguments.home;
+    follower.dead_man = held.clone();
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
+        for (device, told) in devices.iter().zip(&mut problems) {
+            let problem = device.problem();
+            if problem != *told {
+                problem.iter().for_each(|text| eprintln!("note: {text}"));
+                *told = problem;
+            }
+        }
         std::thread::park_timeout(Duration::from_millis(5));
     }
     follower.follow(&mut run.user, stop);
@@ -322,6 +448,13 @@ fn judge(report: &Report) -> Result<(), Failure> {
             "the change after {} s was refused: {refused}. Insist on it with --insist or insist: true",
             made.after_s
         )));
+    }
+    if let Some(cause @ (StopCause::DeadMan | StopCause::ArmedTooLong)) = outcome.stop {
+        let text = match cause {
+            StopCause::DeadMan => "stopped: nobody held the dead man's switch",
+            _ => "stopped: it was armed and did not run in time",
+        };
+        return Err(Failure::Result(text.into()));
     }
     if !outcome.ran {
         let why = outcome.warning.map_or_else(

@@ -5,7 +5,6 @@ use super::progress::Progress;
 use crate::script::outcome::{EndKind, Outcome, Output};
 use crate::script::watch::StopSwitch;
 use crate::script::{self, Limits, Setup};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Arguments of `pantobench script`.
@@ -68,7 +67,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         path: arguments.file.clone(),
         output: arguments.out.clone().unwrap_or_else(default),
         is_exact: arguments.fast,
-        settings: settings(&arguments.define)?,
+        settings: script::settings(&arguments.define).map_err(Failure::Input)?,
         limits: Limits {
             operations: arguments.max_operations.max(1),
             seconds: arguments.time_limit,
@@ -101,18 +100,6 @@ fn check(source: &str, file: &str, is_json: bool) -> Result<(), Failure> {
         println!("{file}: well-formed");
     }
     found.map_err(Failure::input)
-}
-
-fn settings(defines: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let one = |text: &String| {
-        let (name, value) = text.split_once('=').ok_or_else(|| {
-            Failure::Input(format!(
-                "-D {text} is refused: expected NAME=VALUE, like quick=true"
-            ))
-        })?;
-        Ok((name.trim().to_owned(), value.trim().to_owned()))
-    };
-    defines.iter().map(one).collect()
 }
 
 /// Text goes to standard output, unless that is for machines.

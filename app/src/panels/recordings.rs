@@ -1,12 +1,13 @@
 //! Recorded runs: what there is, what becomes of it, and what the next one says about itself.
 
 use crate::command::UiCommand;
-use crate::recording::Remarks;
+use crate::recording::{Environment, Remarks};
 use crate::recording_list::RecordingList;
 use crate::theme;
 use crate::view::Ask;
 use eframe::egui::{self, Grid, RichText, ScrollArea, TextEdit, Ui};
 use rt_core::record::list::{ListEntry, ListedSession};
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 /// What the panel holds while the program runs.
@@ -16,6 +17,8 @@ pub struct RecordingsPanel {
     pub remarks: Remarks,
     search: String,
     selected: Vec<PathBuf>,
+    temperature: String,
+    wind: String,
 }
 
 /// What a person reads of a result.
@@ -56,13 +59,34 @@ fn is_part_of(part: &Path, finished: &Path) -> bool {
     part.extension().is_some_and(|e| e == "part") && part.with_extension("") == finished
 }
 
+/// A number with its unit; what is no such number is told and does not count.
+fn quantity(
+    ui: &mut Ui,
+    (name, unit): (&str, &str),
+    text: &mut String,
+    range: RangeInclusive<f64>,
+    value: &mut Option<f64>,
+) {
+    let label = ui.label(format!("{name}, {unit}"));
+    let edit = TextEdit::singleline(text).desired_width(80.0);
+    let changed = ui.add(edit).labelled_by(label.id).changed();
+    // A comma is what half of Europe types.
+    let typed = text.trim().replace(',', ".").replace('−', "-");
+    let found = typed.parse().ok().filter(|v| range.contains(v));
+    if changed {
+        *value = found;
+    }
+    if found.is_none() && !typed.is_empty() {
+        let (low, high) = (range.start(), range.end());
+        let words = format!("⚠ expected {low} to {high} {unit}; it is not recorded");
+        ui.colored_label(theme::warning(ui.visuals().dark_mode), words);
+    }
+}
+
 impl RecordingsPanel {
-    /// The recording that is selected, if it is one.
-    pub fn selected(&self) -> Option<&Path> {
-        match self.selected.as_slice() {
-            [one] => Some(one),
-            _ => None,
-        }
+    /// The recordings that are selected.
+    pub fn selected(&self) -> &[PathBuf] {
+        &self.selected
     }
 
     /// Draws the panel.
@@ -83,7 +107,11 @@ impl RecordingsPanel {
                     ui.vertical(|ui| self.library(ui, list, writing, asks));
                 });
                 ui.separator();
-                ui.vertical(|ui| self.form(ui));
+                ui.vertical(|ui| {
+                    ScrollArea::vertical()
+                        .id_salt("form")
+                        .show(ui, |ui| self.form(ui));
+                });
             });
         } else {
             egui::CollapsingHeader::new("About the next recording").show(ui, |ui| self.form(ui));
@@ -112,6 +140,24 @@ impl RecordingsPanel {
         field("Operator", &mut self.remarks.operator, 1);
         field("Specimen", &mut self.remarks.specimen, 1);
         field("Notes", &mut self.remarks.notes, 3);
+        let environment = &mut self.remarks.environment;
+        field("Rain", &mut environment.rain, 1);
+        field("Ice", &mut environment.ice, 1);
+        field("Tunnel", &mut environment.tunnel, 1);
+        quantity(
+            ui,
+            ("Temperature", "°C"),
+            &mut self.temperature,
+            Environment::TEMPERATURES_C,
+            &mut environment.temperature_c,
+        );
+        quantity(
+            ui,
+            ("Wind", "m/s"),
+            &mut self.wind,
+            Environment::WINDS_M_PER_S,
+            &mut environment.wind_m_per_s,
+        );
     }
 
     fn library(
@@ -208,6 +254,13 @@ impl RecordingsPanel {
                 "Play the wire that the selected run's force makes, until the force no longer changes.",
             ) {
                 asks.push(Ask::Validate(self.selected[0].clone()));
+            }
+            if button(
+                count >= 1,
+                "Report …",
+                "Write a report of the selected recordings as PDF or HTML; several of the same set-up give the repeatability too.",
+            ) {
+                asks.push(Ask::Report(self.selected.clone()));
             }
             if button(one, "Export …", "Write it as Parquet, CSV or MCAP.") {
                 asks.push(Ask::ExportRecording(self.selected[0].clone()));

@@ -202,6 +202,9 @@ impl RigPanel {
                 marked(ui, mark(state), state.name())
                     .on_hover_text("What it did in the last exchange.");
             });
+            if let Some(problem) = device.problem() {
+                ui.label(RichText::new(problem).color(theme::warning(dark)));
+            }
             ui.horizontal_wrapped(|ui| {
                 for (name, count, is_fault, hint) in [
                     (

@@ -30,6 +30,8 @@ pub struct Bar<'a> {
     pub is_replay: bool,
     /// What the recorder does.
     pub recorder: Option<&'a RecorderStatus>,
+    /// Whether the dead man's switch is held, on a rig that has one.
+    pub dead_man: Option<bool>,
 }
 
 /// Height of the buttons.
@@ -50,6 +52,17 @@ pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
             if button(ui, command, available).clicked() {
                 clicked = Some(command);
             }
+        }
+        if let Some(is_held) = bar.dead_man {
+            let (text, color) = if is_held {
+                ("● F7 held", theme::good(ui.visuals().dark_mode))
+            } else {
+                ("○ hold F7", theme::warning(ui.visuals().dark_mode))
+            };
+            let label = ui.label(RichText::new(text).size(16.0).color(color));
+            label.on_hover_text(
+                "Dead man's switch: keep F7 pressed while the drive is on, or the bench stops.",
+            );
         }
         clicked = clicked.or(record_button(ui, bar));
         ui.separator();

@@ -89,6 +89,7 @@ impl Embedded {
                     unpack(PROFILE)?;
                 }
             }
+            BenchConfig::Jog(_) => {}
             BenchConfig::PantographLqg(config) => {
                 if let Some(line) = &mut config.line {
                     *line = LINE.into();

@@ -16,7 +16,7 @@ pub struct EventDifference {
 /// Whether an event follows from what the loop was given, rather than being part of it.
 fn follows(event: &&EventRecord) -> bool {
     match event.kind.as_str() {
-        "state" | "parameter.settled" | "fallback" | "warning" | "trip" => true,
+        "state" | "parameter.settled" | "fallback" | "warning" | "trip" | "arming.expired" => true,
         "stopping" => !matches!(event.word("cause"), Some("requested" | "abandoned")),
         _ => false,
     }

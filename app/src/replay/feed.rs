@@ -33,6 +33,10 @@ pub struct Feed<'a> {
     measured: Vec<usize>,
     /// The column that counts skipped ticks.
     skipped: Option<usize>,
+    /// What arms the rig: a request, or its confirmation.
+    arms: Request,
+    /// For how many ticks the dead man's switch may be let go, if there is one.
+    dead_man_ticks: Option<u64>,
     last: Option<Frame>,
     failing: Option<RigFault>,
 }
@@ -45,6 +49,7 @@ impl<'a> Feed<'a> {
         layout: &Layout,
         of_bench: usize,
         rig: &RigSpec,
+        period_s: f64,
     ) -> Self {
         let own = layout.channels().iter().take(of_bench).enumerate();
         Self {
@@ -61,6 +66,14 @@ impl<'a> Feed<'a> {
                 .filter_map(|c| layout.find(c.id))
                 .collect(),
             skipped: layout.find("loop.skipped"),
+            arms: match rig.safety.confirm_within_s {
+                Some(_) => Request::Confirm,
+                None => Request::Arm,
+            },
+            dead_man_ticks: rig
+                .safety
+                .dead_man_s
+                .map(|seconds| (seconds / period_s).round().max(1.0) as u64),
             last: None,
             failing: None,
         }
@@ -77,8 +90,10 @@ impl<'a> Feed<'a> {
             return Err(Obstacle::HeapUsed { seq });
         }
         let skipped = self.skipped_before(frame)?;
-        let (sets, stops) = self.steps_of(frame.seq);
-        let mut commands = self.requests(frame, stops);
+        let (sets, stops, asks) = self.steps_of(frame.seq);
+        let mut commands = Vec::from_iter(self.alive_in(frame.seq).then_some(Command::Alive));
+        commands.extend(asks.then_some(Command::Request(Request::Arm)));
+        commands.extend(self.requests(frame, stops));
         commands.extend(sets);
         if stops {
             commands.push(Command::Request(Request::Stop));
@@ -112,21 +127,33 @@ impl<'a> Feed<'a> {
         Ok(absent)
     }
 
-    /// Parameters set up to this tick, and whether a stop was asked for.
-    fn steps_of(&mut self, seq: u64) -> (Vec<Command>, bool) {
-        let (mut sets, mut stops) = (Vec::new(), false);
+    /// Whether the dead man's switch was held: always, but for the time before it stopped the bench.
+    fn alive_in(&self, seq: u64) -> bool {
+        let Some(most) = self.dead_man_ticks else {
+            return false;
+        };
+        let stops = &self.script.dead_man;
+        !stops
+            .iter()
+            .any(|&stop| (stop.saturating_sub(most)..=stop).contains(&seq))
+    }
+
+    /// Parameters set up to this tick, whether a stop was asked for, and whether arming was.
+    fn steps_of(&mut self, seq: u64) -> (Vec<Command>, bool, bool) {
+        let (mut sets, mut stops, mut asks) = (Vec::new(), false, false);
         while let Some((at, step)) = self.script.steps.get(self.step)
             && *at <= seq
         {
             match *step {
                 Step::Set { index, value } => sets.push(Command::SetParam { index, value }),
                 Step::Stop => stops = true,
+                Step::AskToArm => asks = true,
                 // Gains come as updates; a fall-back is the bench's own doing.
                 Step::Gains { .. } | Step::FellBack { .. } => {}
             }
             self.step += 1;
         }
-        (sets, stops)
+        (sets, stops, asks)
     }
 
     /// Gains exchanged up to this tick.
@@ -144,8 +171,8 @@ impl<'a> Feed<'a> {
         let request = match (before, frame.state) {
             (State::Tripped, State::Tripped) => None,
             (State::Tripped, _) => Some(Request::Acknowledge),
-            (State::Ready, State::Armed | State::Stopping | State::Tripped) => Some(Request::Arm),
-            (State::Ready, State::Idle) if stops => Some(Request::Arm),
+            (State::Ready, State::Armed | State::Stopping | State::Tripped) => Some(self.arms),
+            (State::Ready, State::Idle) if stops => Some(self.arms),
             (State::Armed, State::Running) => Some(Request::Run),
             (State::Armed, after) if after != State::Armed && has_computed() => Some(Request::Run),
             _ => None,
@@ -159,10 +186,11 @@ impl<'a> Feed<'a> {
         let is_unknown = |&column: &usize| frame.values[column].is_nan();
         let told = self.script.faults.get(&frame.seq);
         let has_failed = !self.measured.is_empty() && self.measured.iter().all(is_unknown);
+        let lasts = |fault: &RigFault| !matches!(fault, RigFault::LostExchange { .. });
         self.failing = match (has_failed, told, self.failing) {
             (false, _, _) | (true, Some(ToldFault::NotFinite), _) => None,
-            (true, Some(ToldFault::PowerLoss), _) => Some(RigFault::PowerLoss),
-            (true, None, Some(RigFault::PowerLoss)) => Some(RigFault::PowerLoss),
+            (true, Some(ToldFault::Rig(fault)), _) if lasts(fault) => Some(*fault),
+            (true, None, Some(fault)) if lasts(&fault) => Some(fault),
             (true, _, before) => {
                 let lost = match before {
                     Some(RigFault::LostExchange { in_a_row }) => in_a_row,
@@ -201,6 +229,7 @@ mod tests {
             limits: Vec::new(),
             cells: Vec::new(),
             hangs_loads: false,
+            safety: Default::default(),
         }
     }
 
@@ -218,7 +247,7 @@ mod tests {
     #[test]
     fn a_gap_is_skipped_or_lost() {
         let script = Script::default();
-        let feed = || Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig());
+        let feed = || Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig(), 0.002);
         let mut skipping = feed();
         assert_eq!(
             skipping
@@ -252,7 +281,7 @@ mod tests {
     #[test]
     fn requests_follow_from_states() {
         let script = Script::default();
-        let mut feed = Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig());
+        let mut feed = Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig(), 0.002);
         let mut asked =
             |seq: u64, state: State| feed.next(&frame(seq, state, 0.0)).ok().unwrap().commands;
         assert!(asked(0, State::Ready).is_empty());
@@ -269,7 +298,7 @@ mod tests {
     #[test]
     fn a_run_that_trips_in_its_first_tick_has_run() {
         let script = Script::default();
-        let mut feed = Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig());
+        let mut feed = Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig(), 0.002);
         feed.next(&frame(0, State::Armed, 0.0)).ok().unwrap();
         let mut tripped = frame(1, State::Tripped, 0.0);
         tripped.values[2] = 0.01;
@@ -280,9 +309,9 @@ mod tests {
     #[test]
     fn unknown_inputs_are_a_failed_exchange_unless_told_otherwise() {
         let mut script = Script::default();
-        script.faults.insert(3, ToldFault::PowerLoss);
+        script.faults.insert(3, ToldFault::Rig(RigFault::PowerLoss));
         script.faults.insert(6, ToldFault::NotFinite);
-        let mut feed = Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig());
+        let mut feed = Feed::new(&script, BTreeMap::new(), &layout(), 5, &rig(), 0.002);
         let mut fault = |seq: u64, is_good: bool| {
             let mut given = frame(seq, State::Idle, 0.0);
             if !is_good {

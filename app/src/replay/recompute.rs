@@ -138,7 +138,7 @@ fn run(
     match &mut loaded.session.bench {
         BenchConfig::PantographLqg(config) => config.start_unstable = true,
         BenchConfig::PantographSteady(config) => config.start_unstable = true,
-        BenchConfig::Profile(_) => {}
+        BenchConfig::Profile(_) | BenchConfig::Jog(_) => {}
     }
     let (rig, give) = ReplayRig::new(embedded.rig.clone());
     let clock = ExactClock::default();
@@ -162,6 +162,7 @@ fn run(
             &layout,
             bench.channels.len(),
             &embedded.rig,
+            period_s,
         ),
         comparator: Comparator::new(header),
         rt_loop,

@@ -6,6 +6,7 @@ use crate::tuning;
 use rt_core::bench::{Designer, Update};
 use rt_core::param::{Applies, ParamSet, ParamSpec, find};
 use rt_core::record::event::EventRecord;
+use rt_core::rig::RigFault;
 use std::collections::BTreeMap;
 
 /// What happened to the parameters and states of a loop.
@@ -34,15 +35,15 @@ pub enum Step {
     },
     /// A controlled stop was asked for.
     Stop,
+    /// Arming was asked for and waited to be confirmed.
+    AskToArm,
 }
 
 /// A fault of the loop or the rig that a recomputation has to be told of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ToldFault {
-    /// The exchange was lost.
-    LostExchange,
-    /// The rig had no power.
-    PowerLoss,
+    /// The exchange failed.
+    Rig(RigFault),
     /// An input was no number.
     NotFinite,
 }
@@ -56,6 +57,8 @@ pub struct Script {
     pub faults: BTreeMap<u64, ToldFault>,
     /// After how many ticks of Running the time set for the run was over, if it ever was.
     pub run_ticks: Option<u64>,
+    /// Ticks in which nobody held the dead man's switch any more.
+    pub dead_man: Vec<u64>,
     /// The first tick with a fault that a recomputation does not repeat: use of the heap.
     pub heap_used_at: Option<u64>,
 }
@@ -90,9 +93,11 @@ impl Script {
                     script.steps.push((seq, Step::Gains { params, insisted }));
                 }
                 "fallback" => after = After::FallBack,
+                "arming" => script.steps.push((seq, Step::AskToArm)),
                 "state" if event.word("to") == Some("Running") => running_since = Some(seq),
                 "stopping" => match event.word("cause") {
                     Some("requested" | "abandoned") => script.steps.push((seq, Step::Stop)),
+                    Some("dead-man") => script.dead_man.push(seq),
                     Some("duration") => {
                         let ticks = running_since.map(|since: u64| seq - since);
                         // A run that skipped its last tick was stopped later than it should have been.
@@ -130,9 +135,14 @@ impl Script {
 
     fn note_fault(&mut self, event: &EventRecord) {
         let told = match event.word("fault") {
-            Some("rig.power-loss") => ToldFault::PowerLoss,
+            Some("rig.power-loss") => ToldFault::Rig(RigFault::PowerLoss),
+            Some("rig.interlock") => ToldFault::Rig(RigFault::Interlock { index: 0 }),
+            Some("rig.not-homed") => ToldFault::Rig(RigFault::NotHomed),
+            Some("rig.homing") => ToldFault::Rig(RigFault::Homing),
             // The loop does the same about all of them.
-            Some(id) if id.starts_with("rig.") => ToldFault::LostExchange,
+            Some(id) if id.starts_with("rig.") => {
+                ToldFault::Rig(RigFault::LostExchange { in_a_row: 1 })
+            }
             Some(id) if id.starts_with("not-finite.") => ToldFault::NotFinite,
             Some("loop.allocation") => {
                 self.heap_used_at.get_or_insert(event.seq);
@@ -174,7 +184,7 @@ impl Script {
                     };
                     updates.insert(*seq, update);
                 }
-                Step::Set { .. } | Step::Stop => {}
+                Step::Set { .. } | Step::Stop | Step::AskToArm => {}
             }
         }
         Ok(updates)
@@ -189,7 +199,7 @@ impl Script {
             let (values, insisted) = match step {
                 Step::Set { index, value } => (vec![(*index, *value)], false),
                 Step::Gains { params, insisted } => (params.clone(), *insisted),
-                Step::FellBack { .. } | Step::Stop => continue,
+                Step::FellBack { .. } | Step::Stop | Step::AskToArm => continue,
             };
             for (index, value) in values {
                 if *seq <= run.0 {
@@ -260,7 +270,7 @@ mod tests {
             script.steps,
             [(9, gains), (12, fell_back), (12, Step::Stop)]
         );
-        assert_eq!(script.faults[&13], ToldFault::PowerLoss);
+        assert_eq!(script.faults[&13], ToldFault::Rig(RigFault::PowerLoss));
         let unknown = [parameter(1, "no_such", 1.0)];
         let refused = Script::read(&unknown, pantograph_lqg::SPEC.params).unwrap_err();
         assert!(refused.to_string().contains("no_such"));

@@ -264,6 +264,7 @@ fn seconds(
 fn ends_by_itself(bench: &BenchConfig) -> bool {
     match bench {
         BenchConfig::PantographLqg(_) | BenchConfig::PantographSteady(_) => true,
+        BenchConfig::Jog(_) => false,
         BenchConfig::Profile(config) => match config.source {
             Source::Chirp { .. } | Source::File { .. } => true,
             Source::Sine { .. } | Source::Steps { .. } => false,

@@ -62,7 +62,11 @@ pub fn of(evidence: &Evidence, force: &ForceEvidence, repeated: &Repeated) -> Bu
         calibration_share(evidence, force, values),
         noise_share(evidence, force, values),
         delay_share(evidence, force, values),
-        truncation_share(force, values, &blocks),
+        if force.is_period {
+            steady_share(evidence, force)
+        } else {
+            truncation_share(force, values, &blocks)
+        },
         repeatability_share(repeated),
     ];
     Budget::of(shares)
@@ -177,6 +181,29 @@ fn truncation_share(
         (Some(_), None) => format!("jackknife over {} {kind}", blocks.len()),
     };
     Share { source, found, how }
+}
+
+/// A steady state repeats for ever: nothing is cut off, but it may not be reached yet. A force that changes by Δf from span
+/// to span changes mean and deviation by at most the root mean square of Δf.
+fn steady_share(evidence: &Evidence, force: &ForceEvidence) -> Share {
+    let source = "truncation";
+    let change = evidence.result.as_ref().ok();
+    let change = change.and_then(|r| r["span_change_pct"].as_f64());
+    let Some(change) = change else {
+        return Share {
+            source,
+            found: None,
+            how: "how much the force still changes from span to span is not known".into(),
+        };
+    };
+    let most = 0.01 * change * force.report.raw.standard_deviation;
+    Share {
+        source,
+        found: Some((most, most, f64::INFINITY)),
+        how: format!(
+            "one span of a steady state that still changes by {change:.2} % of σ from span to span, at most"
+        ),
+    }
 }
 
 fn repeatability_share(repeated: &Repeated) -> Share {

@@ -6,12 +6,13 @@ pub mod timing;
 
 use crate::comparison::track::name_of;
 use crate::hil_result::HilSamples;
+use crate::home;
 use crate::recording;
 use crate::replay::embedded::Embedded;
-use crate::runtime;
 use crate::steady_result::SteadySamples;
+use drivers::rig_file;
 use force::ForceEvidence;
-use rt_core::bench::Prospect;
+use rt_core::bench::{BuildContext, Prospect};
 use rt_core::record::check::SessionInfo;
 use rt_core::record::error::RecordError;
 use rt_core::record::event::EventRecord;
@@ -146,12 +147,28 @@ impl TrackingEvidence {
     }
 }
 
+/// Builds the bench as it was for the sake of its designer; what a start would tell a person was told then.
 fn judge(embedded: &Embedded) -> Result<Prospect, String> {
-    let prepared = runtime::prepare_exact(&embedded.loaded).map_err(|e| e.to_string())?;
-    let designer = prepared
+    let words = |e: &dyn std::fmt::Display| e.to_string();
+    let loaded = &embedded.loaded;
+    let period_s = loaded.period_nanos() as f64 * 1e-9;
+    let bench = &loaded.session.bench;
+    let params = loaded.session.start_params().map_err(|e| words(&e))?;
+    let known = rig_file::known_rig(&loaded.rig_path()).map_err(|e| words(&e))?;
+    let built = bench
+        .build(&mut BuildContext {
+            base: loaded.base(),
+            period_s,
+            params: &params,
+            cache: &home::cache_dir(),
+            rig: Some(&known),
+            notice: &mut |_| (),
+        })
+        .map_err(|e| words(&e))?;
+    let designer = built
         .designer
         .ok_or("this bench has no gains to be judged")?;
-    designer.judge(&prepared.params, 0.0)
+    designer.judge(&params, 0.0)
 }
 
 /// The bench's own result, computed from the frames as it is at the end of a run.

@@ -416,7 +416,8 @@ pub fn convergence(changes: Vec<[f64; 2]>, tolerance_pct: Option<f64>) -> Option
     let shown = values.iter().chain(tolerance_pct.iter());
     let mut chart = chart(
         "Change from round to round",
-        ChartAxis::exactly(0.5, last + 0.5),
+        // Long enough for whole numbers at the marks.
+        ChartAxis::exactly(0.0, (last + 1.0).max(10.0)),
         "Round",
         ChartAxis::decades(range(shown), 6),
         "Change (% of F_m)",

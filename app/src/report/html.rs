@@ -35,7 +35,8 @@ caption { text-align: left; font-weight: 600; padding: .3em 0; }
 .fit { width: 1%; }
 th, td { padding: .34em .6em; border-bottom: 1px solid #dde2e6; vertical-align: top; text-align: left; }
 thead th { border-bottom: 2px solid #aab4bc; font-weight: 600; vertical-align: bottom; }
-.right { text-align: right; white-space: nowrap; }
+.right { text-align: right; }
+td.right { white-space: nowrap; }
 .facts th { width: 31%; font-weight: 500; color: #56606a; }
 .facts td { overflow-wrap: anywhere; }
 td.good, .facts td.good { color: #12652f; font-weight: 600; }

@@ -51,9 +51,9 @@ pub fn document(all: &[Evidence], limits: &ForceLimits, options: &Options) -> Do
             env!("CARGO_PKG_VERSION")
         ),
         footer: format!(
-            "{} · Pantobench {}",
-            names.join(", "),
-            env!("CARGO_PKG_VERSION")
+            "Pantobench {} · {}",
+            env!("CARGO_PKG_VERSION"),
+            names.join(", ")
         ),
         blocks,
     }
@@ -328,6 +328,10 @@ fn agreement(evidence: &Evidence, force: &ForceEvidence) -> Option<Block> {
                  time; those of the evaluated spans stand with the validation."
             ),
         ));
+    }
+    if evidence.header.bench != "pantograph-lqg" {
+        // The others state figures of their own: not of this filter, or none.
+        return None;
     }
     let mean = evidence.stated("mean_n")?;
     let std = evidence.stated("std_n")?;

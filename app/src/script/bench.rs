@@ -41,6 +41,8 @@ pub struct BenchState {
     result: Option<Value>,
     /// Recordings of the run.
     pub recordings: Vec<PathBuf>,
+    /// What the iterative validation of the run said, for its report.
+    pub validation: Option<Value>,
     is_told: bool,
 }
 
@@ -60,6 +62,7 @@ impl BenchState {
             driver: None,
             result: None,
             recordings: Vec::new(),
+            validation: None,
             is_told: false,
         }
     }
@@ -241,12 +244,13 @@ impl BenchState {
     /// Runs for so long; `false` if the run was over before.
     pub fn run_for(&mut self, seconds: f64) -> Answer<bool> {
         check_seconds(seconds)?;
+        let goes_on = self.running_driver()?.state() == State::Running;
         self.run()?;
-        // Ticks, so that rounding of times neither adds nor loses one.
+        // Ticks, so that rounding of times neither adds nor loses one; the first one has been seen by now.
         let driver = self.running_driver()?;
         let ticks = (seconds * driver.rate_hz).round() as u64;
-        let last = driver.latest.seq + ticks;
-        if ticks == 0 {
+        let last = driver.latest.seq + ticks.saturating_sub(u64::from(!goes_on));
+        if driver.latest.seq >= last {
             return Ok(true);
         }
         let mut is_over = false;

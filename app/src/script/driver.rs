@@ -244,6 +244,8 @@ impl Driver {
         self.watch.check()?;
         let goes_on = self.source.go_on();
         self.drain(seen);
+        // A stop reaches the loop by itself: what it does then is not a result.
+        self.watch.check()?;
         if let Some((fault, _, t_s)) = &self.outcome.fault {
             let words = fault.describe(&self.layout);
             return Err(Interrupt::Tripped(format!(

@@ -189,7 +189,7 @@ fn law(session: &Session, path: &Path) -> Result<f64, String> {
     let (specimen, speed_kmh) = match &session.bench {
         BenchConfig::PantographLqg(config) => (&config.specimen, config.speed_kmh),
         BenchConfig::PantographSteady(config) => (&config.specimen, config.speed_kmh),
-        BenchConfig::Profile(_) => {
+        BenchConfig::Profile(_) | BenchConfig::Jog(_) => {
             return Err("uplift_n: \"law\" needs a bench with a speed".into());
         }
     };
@@ -236,7 +236,6 @@ fn changed_rig(
     let origin = path.parent().unwrap_or(Path::new(".")).join(&session.rig);
     let mut text = std::fs::read_to_string(&origin)
         .map_err(|e| format!("the rig file '{}' cannot be read: {e}", origin.display()))?;
-    #[expect(irrefutable_let_patterns, reason = "rigs of other kinds are to come")]
     let RigFile::Simulated(config) = file::parse(&text, &origin).map_err(|e| e.to_string())? else {
         return Err("only a simulated rig can be changed by a script".into());
     };
@@ -316,7 +315,9 @@ mod tests {
             (uplift - (0.00097 * 275.0 * 275.0 + 70.0)).abs() < 1e-9,
             "{uplift}"
         );
-        let RigFile::Simulated(rig) = file::load(&found.loaded.rig_path()).unwrap();
+        let RigFile::Simulated(rig) = file::load(&found.loaded.rig_path()).unwrap() else {
+            panic!("another rig");
+        };
         assert_eq!(rig.delays.extra_s, 0.001);
         let place = found.loaded.rig_path();
         drop(found);

@@ -2,6 +2,7 @@
 
 mod analysis;
 mod bench;
+mod evidence;
 mod offline;
 mod output;
 
@@ -35,6 +36,7 @@ impl<'e> Vocabulary<'e> {
         analysis::register(&mut own);
         output::register(&mut own, host);
         offline::register(&mut own, host);
+        evidence::register(&mut own, host);
         own.names
     }
 }

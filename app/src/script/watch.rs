@@ -93,6 +93,11 @@ impl Watch {
         Ok(())
     }
 
+    /// The flag that stops the script, for work that looks at it by itself.
+    pub fn stop_flag(&self) -> &AtomicBool {
+        &self.switch.flag
+    }
+
     /// Counts time of a bench, in s.
     pub fn spend(&self, seconds: f64) {
         self.spent_s.set(self.spent_s.get() + seconds.max(0.0));

@@ -29,6 +29,10 @@ pub(super) enum Purpose {
     OpenSession,
     /// A recording to look at.
     OpenRecording,
+    /// A script to open.
+    OpenScript,
+    /// Where the script is written.
+    SaveScript,
     /// Where recordings go.
     Recordings,
     /// A file to write.
@@ -41,12 +45,22 @@ pub(super) enum Prompt {
     Mark(String),
     /// Name of an arrangement.
     Layout(String),
+    /// Whether to arm against what speaks against it.
+    Insist(Vec<crate::permit::Hindrance>),
 }
 
 impl Workstation {
     /// Does what a command says.
     pub fn execute(&mut self, command: UiCommand) {
+        if command == UiCommand::Stop {
+            self.script.stop();
+        }
         if let Some(request) = command.request() {
+            if command == UiCommand::Arm {
+                self.before_request(command);
+                self.ask_to_arm(&[]);
+                return;
+            }
             self.before_request(command);
             self.send(Command::Request(request));
             return;
@@ -80,12 +94,16 @@ impl Workstation {
                 self.loading = None;
             }
             UiCommand::Validate => {
-                let selected = self.recordings.selected().map(Path::to_owned);
+                let selected = match self.recordings.selected() {
+                    [one] => Some(one.clone()),
+                    _ => None,
+                };
                 match self.opened().or(selected) {
                     Some(path) => self.validate(&path),
                     None => self.workspace.bring_to_front(PanelKind::Validation),
                 }
             }
+            UiCommand::Report => self.report(),
             UiCommand::PlayPause => self.play_pause(),
             UiCommand::StepForward => self.step_replay(1),
             UiCommand::StepBack => self.step_replay(-1),
@@ -117,6 +135,9 @@ impl Workstation {
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
             Ask::Tune(ask) => self.tune(&ask),
             Ask::Rig(command) => self.send(Command::Rig(command)),
+            Ask::RigWork(step) => self.begin_rig_work(step),
+            Ask::OpenJog => self.open_jog(),
+            Ask::OpenSession(path) => self.open_session(&path),
             Ask::Mark(text) => {
                 if let Slot::Active(active) = &mut self.slot {
                     active.run.mark(&text);
@@ -152,6 +173,7 @@ impl Workstation {
                 let stem = stem.into_owned();
                 self.ask_where(&stem, &["parquet", "csv", "mcap"], Content::Recording(path));
             }
+            Ask::Report(paths) => self.ask_where_report(paths),
             Ask::ExportText { name, text } => {
                 self.ask_where(&name, &["csv"], Content::Bytes(text.into_bytes()));
             }
@@ -191,6 +213,9 @@ impl Workstation {
                 };
                 self.ask_file(question, Purpose::Recordings);
             }
+            Ask::OpenScript(path) => self.ask_for_script(path),
+            Ask::SaveScript { anew } => self.ask_to_save_script(anew),
+            Ask::RunScript { real_time } => self.run_script(real_time),
             Ask::Tell(sentence) => self.tell(sentence),
         }
     }
@@ -198,6 +223,29 @@ impl Workstation {
     /// The file of the opened recording.
     fn opened(&self) -> Option<PathBuf> {
         self.replay.as_ref().map(|r| r.recorded.path.clone())
+    }
+
+    /// A report of what is selected, else of what is opened, else of the newest recording.
+    fn report(&mut self) {
+        let mut paths = self.recordings.selected().to_vec();
+        if paths.is_empty() {
+            let newest = self.list.entries().iter().find(|e| e.session.is_ok());
+            let newest = newest.map(|e| e.path.clone());
+            paths.extend(self.opened().or(newest));
+        }
+        self.ask_where_report(paths);
+    }
+
+    fn ask_where_report(&mut self, paths: Vec<PathBuf>) {
+        let name = match &paths[..] {
+            [] => {
+                self.tell("there is no recording to report of: record a run first (Ctrl+R)");
+                return;
+            }
+            [one] => crate::comparison::name_of(one),
+            several => format!("report-of-{}-recordings", several.len()),
+        };
+        self.ask_where(&name, &["pdf", "html"], Content::Report(paths));
     }
 
     fn study(&mut self, study: Study) {
@@ -224,7 +272,7 @@ impl Workstation {
         }
     }
 
-    fn send(&mut self, command: Command) {
+    pub(super) fn send(&mut self, command: Command) {
         let sent = match &mut self.slot {
             Slot::Active(active) => active.run.send(command),
             // Nothing moves yet, so there is nothing to be told.
@@ -400,7 +448,7 @@ impl Workstation {
         self.ask_file(question, Purpose::Write(content));
     }
 
-    fn ask_file(&mut self, mut question: Question, purpose: Purpose) {
+    pub(super) fn ask_file(&mut self, mut question: Question, purpose: Purpose) {
         // A directory that is not there yet would send the dialog somewhere else.
         if !question.directory.is_dir() {
             let exists = question.directory.ancestors().find(|p| p.is_dir());

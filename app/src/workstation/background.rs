@@ -2,7 +2,7 @@
 
 use super::act::Purpose;
 use super::replay::Replay;
-use super::{Active, DISK_PAUSE, MESSAGE, Slot, Workstation};
+use super::{Active, DISK_PAUSE, MESSAGE, MOVING, Slot, Workstation};
 use crate::settings::BenchLayouts;
 use crate::validating::Validating;
 use crate::workspace::{PanelKind, Workspace};
@@ -21,6 +21,7 @@ impl Workstation {
         self.poll_recordings();
         self.poll_study();
         self.poll_validation();
+        self.poll_script();
         self.poll_disk();
         self.poll_dialog();
         for sentence in self.exports.poll() {
@@ -36,6 +37,9 @@ impl Workstation {
     }
 
     fn poll_bench(&mut self) {
+        self.poll_rig_work();
+        let ctx = self.ctx.clone();
+        self.hold_dead_man(&ctx);
         if let Slot::Starting(starting) = &self.slot
             && let Some(answer) = starting.poll()
         {
@@ -124,6 +128,24 @@ impl Workstation {
         }
     }
 
+    fn poll_script(&mut self) {
+        if self.script.is_running() {
+            self.ctx.request_repaint_after(MOVING);
+        }
+        if !self.script.poll() {
+            return;
+        }
+        self.list.refresh(self.waker());
+        let nothing = Slot::Failed {
+            title: String::new(),
+            problem: String::new(),
+        };
+        match std::mem::replace(&mut self.slot, nothing) {
+            Slot::Lent(session) => self.start(*session),
+            other => self.slot = other,
+        }
+    }
+
     fn poll_disk(&mut self) {
         if self.disk_seen.is_some_and(|s| s.elapsed() < DISK_PAUSE) {
             return;
@@ -153,6 +175,8 @@ impl Workstation {
         match purpose {
             Purpose::OpenSession => self.open_session(&path),
             Purpose::OpenRecording => self.open_recording(path),
+            Purpose::OpenScript => self.open_script(&path),
+            Purpose::SaveScript => self.save_script(&path),
             Purpose::Recordings => {
                 self.settings.recordings.clone_from(&path);
                 self.list.set_directory(path);

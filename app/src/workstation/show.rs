@@ -1,19 +1,22 @@
 //! The picture: bars, panels, and what lies on top of them.
 
 use super::act::Prompt;
+use super::rig_work::{DEAD_MAN, show_working};
 use super::{Active, RESTING, Slot, Workstation};
 use crate::analysis::stretch::Offered;
 use crate::command::UiCommand;
 use crate::export::{self, Content};
 use crate::guide::Situation;
 use crate::ingest::is_recording;
+use crate::panels::commissioning::CommissioningPanel;
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
 use crate::panels::rig::RigPanel;
+use crate::panels::script::ScriptPanel;
 use crate::panels::timing::{self, TimingView};
 use crate::panels::validation::ValidationPanel;
-use crate::panels::{footer, status, trip};
+use crate::panels::{commissioning, footer, status, trip};
 use crate::recording_list::RecordingList;
 use crate::settings::{AROUND_S, HISTORY_MB};
 use crate::tuner::Tuner;
@@ -28,7 +31,14 @@ impl Workstation {
     /// Draws everything and does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
-        let mut todo: Vec<UiCommand> = UiCommand::all()
+        let is_typing = ctx.egui_wants_keyboard_input();
+        // A key with Shift also fits the one without: the stricter ones are looked for first.
+        let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) =
+            UiCommand::all().partition(|c| c.shortcut().modifiers.shift);
+        let mut todo: Vec<UiCommand> = shifted
+            .into_iter()
+            .chain(plain)
+            .filter(|c| !(is_typing && c.is_of_texts()))
             .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
             .collect();
         let (state, is_replay) = (self.state(), self.replay.is_some());
@@ -70,7 +80,16 @@ impl Workstation {
                     ui.ctx().request_repaint_after(RESTING);
                 });
             }
+            Slot::Working(working) => {
+                if show_working(ui, working) {
+                    working.job.stop();
+                }
+            }
             Slot::Failed { title, problem } => failed(ui, title, problem, asks),
+            Slot::Lent(session) => {
+                let title = session.session.title.clone();
+                lent(ui, &title, &mut self.script, asks);
+            }
             Slot::Active(active) => {
                 let Active {
                     run,
@@ -93,6 +112,12 @@ impl Workstation {
                     paused: self.paused_at_s.is_some(),
                     is_replay: self.replay.is_some(),
                     recorder: recorder.as_ref(),
+                    dead_man: run
+                        .rig
+                        .spec
+                        .safety
+                        .dead_man_s
+                        .map(|_| ui.input(|i| i.key_down(DEAD_MAN))),
                 };
                 Panel::top("status").show(ui, |ui| {
                     ui.add_space(6.0);
@@ -142,6 +167,21 @@ impl Workstation {
                         is_replay: false,
                     },
                 };
+                let rig_path = run.loaded.rig_path();
+                let latest = |channel: &str| {
+                    let column = run.layout.find(channel);
+                    column.map_or(f64::NAN, |column| live.latest.values[column])
+                };
+                let actuator = run.rig.spec.actuators.first();
+                let rig_bench = commissioning::Bench {
+                    rig: &rig_path,
+                    id: run.bench.id,
+                    state: live.latest.state,
+                    reference_m: latest("motor_reference"),
+                    position_m: latest("motor_position"),
+                    force_n: latest("force"),
+                    range_m: actuator.map_or((0.0, 0.0), |a| (a.low, a.high)),
+                };
                 let mut shower = Shower {
                     view,
                     asks,
@@ -150,12 +190,15 @@ impl Workstation {
                     controls,
                     tuning: tuning.as_ref(),
                     comparison: &mut self.comparison,
+                    commissioning: &mut self.commissioning,
+                    rig_bench,
                     validation: &mut self.validation,
                     validating: self.validating.as_ref(),
                     offered: &mut self.offered,
                     busy: self.studying.as_ref().map(|s| s.what.as_str()),
                     recordings: &mut self.recordings,
                     rig,
+                    script: &mut self.script,
                     list: &self.list,
                     writing: recorder.as_ref().and_then(|r| r.path.as_deref()),
                     timing: TimingView {
@@ -214,6 +257,16 @@ impl Workstation {
         let (title, label, text) = match prompt {
             Prompt::Mark(text) => ("Marker", "Text of the marker", text),
             Prompt::Layout(text) => ("Save layout", "Name of the layout", text),
+            Prompt::Insist(found) => {
+                let answer = insist(ctx, found);
+                if let Some(insists) = answer
+                    && let Some(Prompt::Insist(found)) = self.prompt.take()
+                    && insists
+                {
+                    self.ask_to_arm(&found);
+                }
+                return;
+            }
         };
         let (mut done, mut is_open, mut cancelled) = (false, true, false);
         egui::Window::new(title)
@@ -329,6 +382,32 @@ impl Workstation {
     }
 }
 
+/// Shows what speaks against arming; the answer, once there is one.
+fn insist(ctx: &egui::Context, found: &[crate::permit::Hindrance]) -> Option<bool> {
+    let mut answer = None;
+    egui::Window::new("Arming is refused")
+        .anchor(Align2::CENTER_CENTER, egui::Vec2::ZERO)
+        .collapsible(false)
+        .resizable(false)
+        .show(ctx, |ui| {
+            ui.set_width(520.0);
+            for hindrance in found {
+                ui.label(format!("• {}", hindrance.text));
+            }
+            ui.add_space(8.0);
+            ui.horizontal(|ui| {
+                if ui.button("Cancel").clicked() {
+                    answer = Some(false);
+                }
+                let hover = "Arms the bench; that you insisted is recorded.";
+                if ui.button("Arm all the same").on_hover_text(hover).clicked() {
+                    answer = Some(true);
+                }
+            });
+        });
+    answer
+}
+
 fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     egui::CentralPanel::default().show(ui, |ui| {
         ui.add_space(60.0);
@@ -354,6 +433,25 @@ fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     });
 }
 
+/// The bench belongs to a script for a while.
+fn lent(ui: &mut Ui, title: &str, script: &mut ScriptPanel, asks: &mut Vec<Ask>) {
+    Panel::top("lent").show(ui, |ui| {
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            let stop = UiCommand::Stop;
+            let button = egui::Button::new(RichText::new(stop.text()).strong());
+            if ui.add(button).on_hover_text(stop.tooltip()).clicked() {
+                asks.push(Ask::Command(stop));
+            }
+            ui.label(format!(
+                "The script has the rig in real time. '{title}' comes back when it has ended."
+            ));
+        });
+        ui.add_space(6.0);
+    });
+    egui::CentralPanel::default().show(ui, |ui| script.show(ui, asks));
+}
+
 /// Draws each panel from what the window holds.
 struct Shower<'a> {
     view: View<'a>,
@@ -363,6 +461,8 @@ struct Shower<'a> {
     controls: &'a mut Controls,
     tuning: Option<&'a Tuner>,
     comparison: &'a mut ComparisonPanel,
+    commissioning: &'a mut CommissioningPanel,
+    rig_bench: commissioning::Bench<'a>,
     validation: &'a mut ValidationPanel,
     validating: Option<&'a Validating>,
     busy: Option<&'a str>,
@@ -370,6 +470,7 @@ struct Shower<'a> {
     offered: &'a mut Offered,
     recordings: &'a mut RecordingsPanel,
     rig: &'a mut RigPanel,
+    script: &'a mut ScriptPanel,
     list: &'a RecordingList,
     /// The recording that is being written.
     writing: Option<&'a Path>,
@@ -424,6 +525,8 @@ impl ShowPane for Shower<'_> {
                 let operator = operator.unwrap_or_default();
                 self.rig.show(ui, &self.view, operator, self.asks);
             }
+            Pane::Commissioning => self.commissioning.show(ui, &self.rig_bench, self.asks),
+            Pane::Script => self.script.show(ui, self.asks),
             Pane::Parameters => {
                 let changes = self.controls.show(ui, self.specs, self.applied);
                 let asks = changes.into_iter();

@@ -1,6 +1,7 @@
 //! The workflows of a technician, by role and label, on a bench that really runs.
 
 use super::*;
+use crate::command::UiCommand;
 use crate::workspace::PanelKind;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -213,6 +214,20 @@ fn a_marker_with_a_text_is_among_the_events() {
 #[test]
 fn a_recording_by_hand_is_exported() {
     let mut bench = Bench::open("export", UNDER_A_STRING);
+    bench.window().workspace.show_only(PanelKind::Recordings);
+    bench.harness.run_steps(2);
+    // What stands beside a field has its name too.
+    for (name, text) in [
+        ("Rain", "none"),
+        ("Temperature, °C", "21,5"),
+        ("Wind, m/s", "-3"),
+    ] {
+        let field = egui::accesskit::Role::TextInput;
+        let field = bench.harness.get_by_role_and_label(field, name);
+        field.type_text(text);
+        bench.harness.run_steps(2);
+    }
+    bench.harness.get_by_label_contains("expected 0 to 150 m/s");
     bench.press("Record");
     bench.wait("recording", |w| match &w.slot {
         Slot::Active(a) => a.run.recorder_status().is_some_and(|s| s.frames > 200),
@@ -230,6 +245,24 @@ fn a_recording_by_hand_is_exported() {
         let message = bench.window().message.take().unwrap().0;
         assert!(message.starts_with("written"), "{message}");
         assert!(out.metadata().unwrap().len() > 1000);
+    }
+    let session = rt_core::record::reader::Session::open(&path).unwrap();
+    let stated: Vec<(&str, &str)> = session
+        .header()
+        .environment
+        .iter()
+        .map(|(key, value)| (key.as_str(), value.as_str()))
+        .collect();
+    assert_eq!(stated, [("rain", "none"), ("temperature_c", "21.5")]);
+    for ending in ["html", "pdf"] {
+        let out = bench.directory.join(format!("report.{ending}"));
+        let wake = bench.window().waker();
+        let content = crate::export::Content::Report(vec![path.clone()]);
+        bench.window().exports.begin(content, out.clone(), wake);
+        bench.wait("written", |w| w.message.is_some());
+        let message = bench.window().message.take().unwrap().0;
+        assert!(message.starts_with("written"), "{message}");
+        assert!(out.metadata().unwrap().len() > 10_000);
     }
 }
 
@@ -416,11 +449,54 @@ fn two_runs_are_compared() {
         bench.harness.get_by_label(name).click();
         bench.harness.run_steps(2);
     }
+    let report = bench.harness.get_by_label("Report …");
+    assert!(!report.accesskit_node().is_disabled());
+    assert_eq!(bench.window().recordings.selected().len(), 2);
     bench.press("Compare");
     bench.wait("compared", |w| w.studying.is_none());
     bench.harness.run_steps(2);
     assert_eq!(bench.window().message, None);
     bench.harness.get_by_label_contains("Curves; Differences");
+}
+
+/// In real time a script gets the rig of the window; it comes back at the end, and STOP reaches the script.
+#[test]
+fn a_script_gets_the_rig_and_gives_it_back() {
+    let mut bench = Bench::open("script", UNDER_A_STRING);
+    let source = "let b = load(\"session.ron\");\nb.arm();\nb.run_for(0.3);\ncheck(\"runs\", b.state() == \"Running\");";
+    let script = bench.directory.join("test.rhai");
+    std::fs::write(&script, source).unwrap();
+    bench.window().open_script(&script);
+    bench.window().workspace.show_only(PanelKind::Script);
+    bench.harness.run_steps(2);
+    bench.press("Real time");
+    bench.press("▶ Run script");
+    bench.wait("the script has the rig", |w| {
+        matches!(w.slot, Slot::Lent(_))
+    });
+    bench.wait("the bench is back", |w| {
+        !w.script.is_running() && w.state() == State::Ready
+    });
+    bench.window().workspace.show_only(PanelKind::Script);
+    bench.harness.run_steps(3);
+    bench
+        .harness
+        .get_by_label_contains("done: 1 of 1 checks held");
+
+    std::fs::write(&script, source.replace("0.3", "3000")).unwrap();
+    bench.window().open_script(&script);
+    bench.harness.run_steps(2);
+    bench.press("▶ Run script");
+    bench.wait("the script has the rig again", |w| {
+        matches!(w.slot, Slot::Lent(_))
+    });
+    bench.window().execute(UiCommand::Stop);
+    bench.wait("the bench is back again", |w| {
+        !w.script.is_running() && w.state() == State::Ready
+    });
+    bench.window().workspace.show_only(PanelKind::Script);
+    bench.harness.run_steps(3);
+    bench.harness.get_by_label_contains("✖ stopped");
 }
 
 /// Every panel of every bench in both themes: drawn, filled, with every sign in the fonts. The pictures are kept
@@ -477,4 +553,91 @@ fn every_panel_is_drawn_for_every_bench_in_both_themes() {
             }
         }
     }
+}
+
+const JOGGING: &str = r#"Session(title: "Jog", bench: Jog(), rig: "ROOT/assets/rigs/simulated-dsa-380.ron",
+    max_misses: 100000, INJECT)"#;
+
+#[test]
+fn a_rig_is_put_to_work_and_the_bench_comes_back() {
+    let mut bench = Bench::open("commissioning", JOGGING);
+    bench.show(PanelKind::Commissioning);
+    for step in ["Scan", "Check"] {
+        bench.press(step);
+        let label = if step == "Scan" {
+            "Motor drive (simulated): operational"
+        } else {
+            "Pressing raises the force: held"
+        };
+        bench.wait("the bench is back", |w| w.state() == State::Ready);
+        bench.show(PanelKind::Commissioning);
+        let found = bench.harness.query_all_by_label_contains(label).count();
+        assert_eq!(found, 1, "{step}");
+    }
+}
+
+#[test]
+fn the_motor_moves_as_long_as_a_button_is_held() {
+    let mut bench = Bench::open("jog", JOGGING);
+    bench.show(PanelKind::Commissioning);
+    bench.run();
+    let reference = |w: &mut Workstation| match &w.slot {
+        Slot::Active(active) => {
+            let column = active.run.layout.column("motor_reference").unwrap();
+            active.run.live().unwrap().latest.values[column]
+        }
+        _ => f64::NAN,
+    };
+    let down = bench
+        .harness
+        .get_by_role_and_label(egui::Role::Button, "▼ Down")
+        .rect()
+        .center();
+    let press = |pressed| egui::Event::PointerButton {
+        pos: down,
+        button: egui::PointerButton::Primary,
+        pressed,
+        modifiers: egui::Modifiers::NONE,
+    };
+    bench.harness.event(egui::Event::PointerMoved(down));
+    bench.harness.event(press(true));
+    bench.wait("the motor goes down", |w| reference(w) < 0.0495);
+    bench.harness.event(press(false));
+    bench.harness.run_steps(2);
+    let mut before = f64::NAN;
+    let mut since = Instant::now();
+    bench.wait("the motor rests", |w| {
+        let now = reference(w);
+        if now != before {
+            (before, since) = (now, Instant::now());
+        }
+        since.elapsed() > Duration::from_millis(500)
+    });
+    assert!(before > 0.04 && before < 0.0495, "rests at {before}");
+}
+
+#[test]
+fn a_guarded_rig_is_armed_by_pressing_twice() {
+    let session =
+        r#"Session(title: "Guarded", bench: Jog(), rig: "RIG", max_misses: 100000, INJECT)"#;
+    let assets = root().join("assets").display().to_string();
+    let text = std::fs::read_to_string(format!("{assets}/rigs/simulated-interlocks.ron")).unwrap();
+    // A drive that knows where it is: homing is another test's.
+    let (text, _) = text.split_once("    homing:").unwrap();
+    let own = std::env::temp_dir().join(format!("pantobench-guarded-{}.ron", std::process::id()));
+    std::fs::write(&own, format!("{})", text.replace("..", &assets))).unwrap();
+    let mut bench = Bench::open(
+        "guarded",
+        &session.replace("RIG", &own.display().to_string()),
+    );
+    bench.press("Arm");
+    bench.wait("asked", |w| w.confirm_until.is_some());
+    assert_eq!(bench.window().state(), State::Ready);
+    bench.press("Arm");
+    bench.wait("armed", |w| w.state() == State::Armed);
+    // Nobody holds F7: it stops by itself.
+    bench.wait("stopped", |w| {
+        matches!(w.state(), State::Idle | State::Ready)
+    });
+    std::fs::remove_file(own).unwrap();
 }

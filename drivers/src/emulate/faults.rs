@@ -36,11 +36,23 @@ pub enum LinkFault {
     PowerLoss,
     /// The cable is out.
     Unplugged,
+    /// A device of a segment sends an emergency message.
+    Emergency,
+    /// A device of a segment hears no outputs: its watchdog fires.
+    Watchdog,
+    /// The last device of a segment is gone.
+    DropOut,
+    /// A device of a segment refuses to go to OP.
+    RefuseOp,
+    /// A device of a segment is another product.
+    WrongDevice,
+    /// All safety circuits are open.
+    OpenCircuits,
 }
 
 impl LinkFault {
     /// All of them.
-    pub const ALL: [LinkFault; 13] = [
+    pub const ALL: [LinkFault; 19] = [
         LinkFault::Lost,
         LinkFault::Late,
         LinkFault::Duplicate,
@@ -54,6 +66,12 @@ impl LinkFault {
         LinkFault::Disabled,
         LinkFault::PowerLoss,
         LinkFault::Unplugged,
+        LinkFault::Emergency,
+        LinkFault::Watchdog,
+        LinkFault::DropOut,
+        LinkFault::RefuseOp,
+        LinkFault::WrongDevice,
+        LinkFault::OpenCircuits,
     ];
 
     /// Its name on the command line.
@@ -72,6 +90,12 @@ impl LinkFault {
             LinkFault::Disabled => "disabled",
             LinkFault::PowerLoss => "power-loss",
             LinkFault::Unplugged => "unplugged",
+            LinkFault::Emergency => "emergency",
+            LinkFault::Watchdog => "watchdog",
+            LinkFault::DropOut => "drop-out",
+            LinkFault::RefuseOp => "refuse-op",
+            LinkFault::WrongDevice => "wrong-device",
+            LinkFault::OpenCircuits => "open-circuits",
         }
     }
 

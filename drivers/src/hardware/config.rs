@@ -4,6 +4,7 @@
 //! benches design with it, identification writes it, and the emulator is built from it.
 
 use super::signals::SignalsConfig;
+use crate::ethercat::EthercatConfig;
 use crate::linudp::LinUdpConfig;
 use crate::serial::SerialConfig;
 use crate::simulated::{
@@ -12,6 +13,7 @@ use crate::simulated::{
 };
 use rt_core::file::FieldError;
 use rt_core::guard::Limit;
+use rt_core::rig::SafetySpec;
 use serde::Deserialize;
 
 /// A hardware rig as its file describes it.
@@ -46,6 +48,9 @@ pub struct HardwareConfig {
     pub actuator: ActuatorConfig,
     /// Limits that protect rig and specimen.
     pub limits: Vec<Limit>,
+    /// How it is armed, and what it refuses to be armed with.
+    #[serde(default = "safety_of_hardware")]
+    pub safety: SafetySpec,
     /// Buses and links with their devices.
     pub buses: Vec<BusConfig>,
     /// Name of the bus that drives the motor.
@@ -57,11 +62,21 @@ pub struct HardwareConfig {
     pub emulated: Option<EmulatedConfig>,
 }
 
+/// A real motor does not stay armed for ever because someone went for lunch.
+fn safety_of_hardware() -> SafetySpec {
+    SafetySpec {
+        armed_for_s: Some(300.0),
+        ..SafetySpec::default()
+    }
+}
+
 /// A bus or link of a rig.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub enum BusConfig {
     /// A LinMot drive that is spoken to over UDP.
     LinUdp(LinUdpConfig),
+    /// An EtherCAT segment.
+    Ethercat(EthercatConfig),
     /// An amplifier or a LinMot drive on a serial line.
     Serial(SerialConfig),
 }
@@ -85,6 +100,7 @@ impl BusConfig {
     pub fn name(&self) -> &str {
         match self {
             BusConfig::LinUdp(config) => &config.name,
+            BusConfig::Ethercat(config) => &config.name,
             BusConfig::Serial(config) => &config.name,
         }
     }
@@ -93,6 +109,7 @@ impl BusConfig {
     pub fn inputs(&self) -> Vec<String> {
         match self {
             BusConfig::LinUdp(config) => config.inputs(),
+            BusConfig::Ethercat(config) => config.inputs(),
             BusConfig::Serial(config) => config.inputs(),
         }
     }
@@ -101,6 +118,7 @@ impl BusConfig {
     pub fn drives(&self) -> bool {
         match self {
             BusConfig::LinUdp(_) => true,
+            BusConfig::Ethercat(config) => config.drive.is_some(),
             BusConfig::Serial(config) => config.drives(),
         }
     }
@@ -108,6 +126,7 @@ impl BusConfig {
     fn check(&self) -> Result<(), FieldError> {
         match self {
             BusConfig::LinUdp(config) => config.check(),
+            BusConfig::Ethercat(config) => config.check(),
             BusConfig::Serial(config) => config.check(),
         }
     }
@@ -145,6 +164,9 @@ impl HardwareConfig {
             seed: emulated.map_or(0, |e| e.seed),
             actuator: self.actuator,
             limits: self.limits.clone(),
+            safety: self.safety,
+            interlocks: Vec::new(),
+            homing: None,
         }
     }
 

@@ -3,7 +3,7 @@
 use super::load_cell::RAW;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
-use rt_core::rig::{ActuatorSpec, KnownRig};
+use rt_core::rig::{ActuatorSpec, KnownRig, SafetySpec};
 use rt_core::travel::TravelLimits;
 use serde::Deserialize;
 
@@ -44,6 +44,41 @@ pub struct SimulatedConfig {
     pub actuator: ActuatorConfig,
     /// Limits that protect rig and specimen.
     pub limits: Vec<Limit>,
+    /// How it is armed, and what it refuses to be armed with.
+    #[serde(default)]
+    pub safety: SafetySpec,
+    /// Safety circuits: each has to be closed for the drive to be on.
+    #[serde(default)]
+    pub interlocks: Vec<CircuitConfig>,
+    /// The drive does not know where it is after it was switched on; `None`: it does.
+    #[serde(default)]
+    pub homing: Option<HomingConfig>,
+}
+
+/// A safety circuit of a simulated rig: an emergency stop, a door, a limit switch. It is closed unless a fault opens it.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CircuitConfig {
+    /// Name of its channel, after `interlock_`.
+    pub id: String,
+    /// What a person reads ("Emergency stop").
+    pub label: String,
+    /// Opens by itself where the motor is below this, in m: a limit switch.
+    #[serde(default)]
+    pub opens_below_m: Option<f64>,
+    /// Opens by itself where the motor is above this, in m.
+    #[serde(default)]
+    pub opens_above_m: Option<f64>,
+}
+
+/// How a simulated drive finds its home position: the parked one.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HomingConfig {
+    /// Where the motor stands when it is switched on, in m.
+    pub stands_at_m: f64,
+    /// How fast it homes, in m/s.
+    pub speed_m_per_s: f64,
 }
 
 /// A position-controlled motor: ü = ω²(r − u) − 2ζω u̇.
@@ -200,6 +235,80 @@ impl SimulatedConfig {
             limit
                 .check()
                 .map_err(|e| e.within(&format!("limits[{i}]")))?;
+        }
+        self.check_ranges()?;
+        self.safety.check().map_err(|e| e.within("safety"))?;
+        self.check_circuits()?;
+        if let Some(homing) = &self.homing {
+            let (low, high) = (self.motor.stroke_low_m, self.motor.stroke_high_m);
+            require_within("homing.stands_at_m", homing.stands_at_m, low, high, "m")?;
+            require_within(
+                "homing.speed_m_per_s",
+                homing.speed_m_per_s,
+                0.001,
+                0.2,
+                "m/s",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Software limits lie inside what the hardware allows: references inside the limits of the position, and these
+    /// inside the stroke.
+    fn check_ranges(&self) -> Result<(), FieldError> {
+        let (a, m) = (&self.actuator, &self.motor);
+        let of_position = |l: &&Limit| l.channel == super::POSITION.id;
+        for limit in self.limits.iter().filter(of_position) {
+            let field = "limits (motor_position)";
+            if limit.low > a.low_m || limit.high < a.high_m {
+                return Err(FieldError::new(
+                    field,
+                    format!(
+                        "are {} to {} m; expected to hold the references of actuator.low_m {} to high_m {} m, or every \
+                         move to their ends trips",
+                        limit.low, limit.high, a.low_m, a.high_m
+                    ),
+                ));
+            }
+            if limit.low < m.stroke_low_m || limit.high > m.stroke_high_m {
+                return Err(FieldError::new(
+                    field,
+                    format!(
+                        "are {} to {} m; expected inside the stroke of {} to {} m, or the stops are hit first",
+                        limit.low, limit.high, m.stroke_low_m, m.stroke_high_m
+                    ),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Limit switches lie outside of the references and inside the stroke.
+    fn check_circuits(&self) -> Result<(), FieldError> {
+        let (a, m) = (&self.actuator, &self.motor);
+        for (i, circuit) in self.interlocks.iter().enumerate() {
+            let at = |e: FieldError| e.within(&format!("interlocks[{i}]"));
+            if self.interlocks[..i]
+                .iter()
+                .any(|other| other.id == circuit.id)
+            {
+                let problem = format!("'{}' stands twice; each has an id of its own", circuit.id);
+                return Err(at(FieldError::new("id", problem)));
+            }
+            if !crate::hardware::config::is_name(&circuit.id) {
+                let rule = crate::hardware::config::NAME_RULE;
+                return Err(at(FieldError::new(
+                    "id",
+                    format!("is '{}'; {rule}", circuit.id),
+                )));
+            }
+            if let Some(low) = circuit.opens_below_m {
+                require_within("opens_below_m", low, m.stroke_low_m, a.low_m, "m").map_err(at)?;
+            }
+            if let Some(high) = circuit.opens_above_m {
+                require_within("opens_above_m", high, a.high_m, m.stroke_high_m, "m")
+                    .map_err(at)?;
+            }
         }
         Ok(())
     }

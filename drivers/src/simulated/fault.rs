@@ -52,6 +52,20 @@ pub enum SimFault {
     },
     /// The rig has no power.
     PowerLoss,
+    /// A signal is multiplied: −1 shows it with the wrong sign.
+    Scaled {
+        /// Which signal.
+        signal: Signal,
+        /// The factor.
+        factor: f64,
+    },
+    /// A safety circuit is open, counted from 1 as the rig file lists them.
+    OpenInterlock {
+        /// Which one.
+        number: u16,
+    },
+    /// The drive does not enable, whatever it is told.
+    DriveDisabled,
 }
 
 /// A fault and when it shows.
@@ -85,6 +99,7 @@ impl Injection {
             SimFault::LateExchange { by_us } => require_positive("fault.by_us", by_us, "µs"),
             SimFault::Spike { size: value, .. }
             | SimFault::Offset { size: value, .. }
+            | SimFault::Scaled { factor: value, .. }
             | SimFault::Runaway {
                 speed_m_per_s: value,
             } => {
@@ -123,6 +138,11 @@ pub struct ActiveFaults {
     pub exchange_lost: bool,
     pub late_nanos: u64,
     pub power_lost: bool,
+    pub force_factor: f64,
+    pub position_factor: f64,
+    /// Index of the first open circuit.
+    pub open_interlock: Option<u16>,
+    pub drive_disabled: bool,
 }
 
 /// Decides in each exchange which faults act.
@@ -157,6 +177,10 @@ impl Injector {
             exchange_lost: false,
             late_nanos: 0,
             power_lost: false,
+            force_factor: 1.0,
+            position_factor: 1.0,
+            open_interlock: None,
+            drive_disabled: false,
         };
         for timed in &mut self.timed {
             if timed.is_due(frame) {
@@ -203,6 +227,15 @@ impl Timed {
             SimFault::LateExchange { by_us } => all.late_nanos += (by_us * 1e3) as u64,
             SimFault::Runaway { speed_m_per_s } => all.motor = MotorFault::Runaway(speed_m_per_s),
             SimFault::PowerLoss => all.power_lost = true,
+            SimFault::Scaled { signal, factor } => match signal {
+                Signal::Force => all.force_factor *= factor,
+                Signal::Position => all.position_factor *= factor,
+            },
+            SimFault::OpenInterlock { number } => {
+                let index = number.saturating_sub(1);
+                all.open_interlock = Some(all.open_interlock.map_or(index, |i| i.min(index)));
+            }
+            SimFault::DriveDisabled => all.drive_disabled = true,
         }
     }
 }

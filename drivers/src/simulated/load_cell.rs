@@ -127,7 +127,7 @@ impl LoadCells {
                 self.hung = None;
                 Ok(())
             }
-            RigCommand::Home => Err(RigRefusal::NotSupported),
+            RigCommand::Home | RigCommand::StopHoming => Err(RigRefusal::NotSupported),
         }
     }
 }

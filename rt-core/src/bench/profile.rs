@@ -89,6 +89,9 @@ pub struct ProfileConfig {
     /// height, and in as many seconds again the profile's time comes up to its rate.
     #[serde(default = "default_entry_s")]
     pub entry_s: f64,
+    /// Height that the profile is about, in m.
+    #[serde(default)]
+    pub base_m: f64,
 }
 
 fn default_entry_s() -> f64 {
@@ -99,6 +102,7 @@ fn default_entry_s() -> f64 {
 pub struct ProfileBench {
     player: Player,
     entry_ticks: u64,
+    base: f64,
     period_s: f64,
     start: f64,
     ticks: u64,
@@ -109,12 +113,14 @@ impl ProfileBench {
     /// Checks the settings and reads the profile file, if one is named, relative to `base`.
     pub fn build(config: &ProfileConfig, base: &Path, period_s: f64) -> Result<Self, BuildError> {
         require_within("entry_s", config.entry_s, 0.01, 60.0, "s")?;
+        require_within("base_m", config.base_m, -2.0, 2.0, "m")?;
         Ok(Self {
             player: Player::build(&config.source, base, period_s).map_err(|e| match e {
                 BuildError::Field(e) => BuildError::Field(FieldError::within(e, "source")),
                 other => other,
             })?,
             entry_ticks: (config.entry_s / period_s).round().max(1.0) as u64,
+            base: config.base_m,
             period_s,
             start: 0.0,
             ticks: 0,
@@ -140,7 +146,8 @@ impl Bench for ProfileBench {
         // A profile that starts with a slope would kick the motor, so its own time starts gently too.
         let entered = self.ticks as f64 / self.entry_ticks as f64;
         self.profile_s += self.period_s * params.get(RATE) * smooth_step(entered - 1.0);
-        let height = params.get(OFFSET) + params.get(SCALE) * self.player.height(self.profile_s);
+        let profile = params.get(SCALE) * self.player.height(self.profile_s);
+        let height = self.base + params.get(OFFSET) + profile;
         let blend = smooth_step(entered);
         frame.values[HEIGHT] = height;
         frame.values[REFERENCE] = self.start + blend * (height - self.start);
@@ -165,6 +172,7 @@ mod tests {
             &ProfileConfig {
                 source,
                 entry_s: 0.5,
+                base_m: 0.0,
             },
             Path::new("."),
             0.002,
@@ -264,6 +272,7 @@ mod tests {
                 frequency_hz: 400.0,
             },
             entry_s: 1.0,
+            base_m: 0.0,
         };
         let text = ProfileBench::build(&config, Path::new("."), 0.002)
             .err()

@@ -1,6 +1,6 @@
 //! All benches by name: what a session file may choose from.
 
-use super::{Bench, BenchSpec, Designer, pantograph_lqg, pantograph_steady, profile};
+use super::{Bench, BenchSpec, Designer, jog, pantograph_lqg, pantograph_steady, profile};
 use crate::file::{FieldError, FileError};
 use crate::model::catenary::{LineScene, ShapeReader};
 use crate::param::ParamSet;
@@ -13,6 +13,8 @@ use std::path::Path;
 pub enum BenchConfig {
     /// Plays a height profile on the motor without force feedback.
     Profile(profile::ProfileConfig),
+    /// Moves the motor by hand.
+    Jog(jog::JogConfig),
     /// A virtual overhead line under an LQG controller.
     PantographLqg(Box<pantograph_lqg::PantographLqgConfig>),
     /// An endless line, span after span until the force repeats.
@@ -67,8 +69,9 @@ pub struct LineSight {
     pub shapes: Option<ShapeReader>,
 }
 
-static SPECS: [&BenchSpec; 3] = [
+static SPECS: [&BenchSpec; 4] = [
     &profile::SPEC,
+    &jog::SPEC,
     &pantograph_lqg::SPEC,
     &pantograph_steady::SPEC,
 ];
@@ -83,6 +86,7 @@ impl BenchConfig {
     pub fn spec(&self) -> &'static BenchSpec {
         match self {
             BenchConfig::Profile(_) => &profile::SPEC,
+            BenchConfig::Jog(_) => &jog::SPEC,
             BenchConfig::PantographLqg(_) => &pantograph_lqg::SPEC,
             BenchConfig::PantographSteady(_) => &pantograph_steady::SPEC,
         }
@@ -91,7 +95,9 @@ impl BenchConfig {
     /// Values with which parameters begin, where the settings say so; the session's own go before these.
     pub fn start_values(&self) -> Vec<(&'static str, f64)> {
         match self {
-            BenchConfig::Profile(_) | BenchConfig::PantographSteady(_) => Vec::new(),
+            BenchConfig::Profile(_) | BenchConfig::Jog(_) | BenchConfig::PantographSteady(_) => {
+                Vec::new()
+            }
             BenchConfig::PantographLqg(config) => vec![("controller", config.controller.part())],
         }
     }
@@ -100,7 +106,9 @@ impl BenchConfig {
     /// these.
     pub fn values_from_rig(&self, rig: &KnownRig, period_s: f64) -> Vec<(&'static str, f64)> {
         match self {
-            BenchConfig::Profile(_) | BenchConfig::PantographLqg(_) => Vec::new(),
+            BenchConfig::Profile(_) | BenchConfig::Jog(_) | BenchConfig::PantographLqg(_) => {
+                Vec::new()
+            }
             BenchConfig::PantographSteady(config) => {
                 vec![("n_delta", config.delay_cycles(rig, period_s))]
             }
@@ -116,6 +124,11 @@ impl BenchConfig {
                     context.base,
                     context.period_s,
                 )?),
+                designer: None,
+                line: None,
+            },
+            BenchConfig::Jog(config) => Built {
+                bench: Box::new(jog::JogBench::build(config, context.period_s)?),
                 designer: None,
                 line: None,
             },

@@ -54,6 +54,11 @@ pub struct Device {
     pub late: AtomicU64,
     /// What came and was not used: damaged, doubled, or from somebody else.
     pub rejected: AtomicU64,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "written by the thread that connects, never by the real-time thread"
+    )]
+    problem: std::sync::Mutex<Option<String>>,
 }
 
 impl Device {
@@ -66,6 +71,7 @@ impl Device {
             lost: AtomicU64::new(0),
             late: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
+            problem: Default::default(),
         })
     }
 
@@ -76,6 +82,19 @@ impl Device {
         self.lost.fetch_add(u64::from(is_lost), Ordering::Relaxed);
         self.late.fetch_add(u64::from(is_late), Ordering::Relaxed);
         self.state.store(state as u8, Ordering::Relaxed);
+    }
+
+    /// Says why it cannot be connected, or that it can. Not for the real-time thread.
+    pub fn tell_problem(&self, problem: Option<String>) {
+        *self.problem.lock().unwrap_or_else(|e| e.into_inner()) = problem;
+    }
+
+    /// Why it cannot be connected: what, where, expected, what to do.
+    pub fn problem(&self) -> Option<String> {
+        self.problem
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clone()
     }
 
     /// What it did in the last exchange.

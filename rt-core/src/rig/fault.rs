@@ -3,6 +3,7 @@
 //! The guard switches the drive off at each of them and, if it was on, latches the trip. Buses connect again by
 //! themselves; what a drive has latched is reset after the trip is acknowledged.
 
+use super::al_code;
 use crate::channel::{ChannelSpec, Layout};
 use crate::fault::FaultText;
 
@@ -257,9 +258,11 @@ impl RigFault {
             } => text(
                 "device-state",
                 format!(
-                    "Device {device} has left its operational state (AL status 0x{al_status:02X}, code 0x{al_code:04X})"
+                    "Device {device} is in {} and not in OP: {} (AL status code 0x{al_code:04X})",
+                    al_code::state(al_status),
+                    al_code::words(al_code)
                 ),
-                "Look the code up in the device's manual, then acknowledge: the segment is set up again.",
+                "Remove the cause that the code names, then acknowledge: OP is asked for again by itself.",
             ),
             RigFault::Watchdog { device } => text(
                 "watchdog",

@@ -33,6 +33,8 @@ pub struct ForceEvidence {
     pub part: Range<usize>,
     /// Why this stretch, in words.
     pub chosen: String,
+    /// Whether it is one span of a steady state, which repeats for ever.
+    pub is_period: bool,
     /// Statistics of the stretch.
     pub report: ContactForceReport,
     /// Statistics of each span in it.
@@ -79,7 +81,11 @@ impl ForceEvidence {
             .zero_phase(&raw, sample_rate_hz)
             .map_err(|e| words(&e))?
             .values;
-        let (stretch, chosen) = choose(session, axis, line.as_ref(), &positions)?;
+        let Chosen {
+            stretch,
+            why: chosen,
+            is_period,
+        } = choose(session, axis, line.as_ref(), &positions)?;
         let part = part(&positions, stretch);
         let report = ContactForceReport::within(&raw, part.clone(), sample_rate_hz, &settings)
             .map_err(|e| format!("{e} (evaluated: {chosen})"))?;
@@ -113,6 +119,7 @@ impl ForceEvidence {
             stretch,
             part,
             chosen,
+            is_period,
             report,
             spans,
             supports_m,
@@ -162,13 +169,29 @@ impl ForceEvidence {
     }
 }
 
+struct Chosen {
+    stretch: (f64, f64),
+    why: String,
+    is_period: bool,
+}
+
+impl Chosen {
+    fn new(stretch: (f64, f64), why: impl Into<String>) -> Self {
+        Self {
+            stretch,
+            why: why.into(),
+            is_period: false,
+        }
+    }
+}
+
 /// Which stretch is evaluated, and why.
 fn choose(
     session: &Session,
     axis: Axis,
     line: Option<&LineKnown>,
     positions: &[f64],
-) -> Result<((f64, f64), String), String> {
+) -> Result<Chosen, String> {
     let (first, last) = (positions[0], positions[positions.len() - 1]);
     if let (Axis::Place, Some(line)) = (axis, line) {
         let (from, to) = line.evaluated_m;
@@ -181,12 +204,10 @@ fn choose(
             let words = format!(
                 "from the first evaluated span to the end of the run; the spans up to {to:.1} m were not reached"
             );
-            return Ok(((from, last), words));
+            return Ok(Chosen::new((from, last), words));
         }
-        return Ok((
-            (from, to),
-            "the spans that a run evaluates: clear of its start and end".into(),
-        ));
+        let words = "the spans that a run evaluates: clear of its start and end";
+        return Ok(Chosen::new((from, to), words));
     }
     let text = session.header().files.get("session.ron");
     let own = text.and_then(|t| file::parse::<session::Session>(t, Path::new("session.ron")).ok());
@@ -194,10 +215,11 @@ fn choose(
         && matches!(own.bench, BenchConfig::PantographSteady(_))
         && let Some(stretch) = last_span(session)
     {
-        return Ok((
-            stretch,
-            "the last whole span, in which the steady state is reached or nearest".into(),
-        ));
+        let words = "the last whole span, in which the steady state is reached or nearest";
+        return Ok(Chosen {
+            is_period: true,
+            ..Chosen::new(stretch, words)
+        });
     }
     let from = own.map_or(first, |s| s.statistics_from_s).max(first);
     if from >= last {
@@ -210,7 +232,7 @@ fn choose(
     } else {
         "all of the running time".to_owned()
     };
-    Ok(((from, last), words))
+    Ok(Chosen::new((from, last), words))
 }
 
 /// The times of running between which the last whole span lies.

@@ -34,8 +34,6 @@ pub struct SensorEvidence {
     pub resolution_n: Option<f64>,
     /// From a force to the exchange that reads it, in s.
     pub delay_s: Option<f64>,
-    /// Whether the rig is a simulation, which knows the true force.
-    pub is_simulated: bool,
 }
 
 const CELL: &str = "calibration_of_";
@@ -54,20 +52,19 @@ impl SensorEvidence {
             noise_n: None,
             resolution_n: None,
             delay_s: None,
-            is_simulated: false,
         };
         let mut directories: Vec<PathBuf> = vec![home::calibrations_dir()];
         directories.extend(home::shipped_calibrations());
-        if let Some(Ok(rig)) = &rig {
-            found.rig = Some(rig.spec().name);
-        }
         if let Some(Ok(RigFile::Simulated(config))) = &rig {
-            found.is_simulated = true;
             found.noise_n = Some(config.force_sensor.noise_n);
             found.resolution_n = config.force_sensor.resolution_n;
-            found.delay_s = Some(config.known().force_lag_s());
+        }
+        if let Some(Ok(rig)) = rig {
+            found.rig = Some(rig.spec().name);
+            let model = rig.model();
+            found.delay_s = Some(model.known().force_lag_s());
             let base = header.further.get("path_of_rig.ron").map(PathBuf::from);
-            if let (Some(base), Some(own)) = (base, &config.calibrations) {
+            if let (Some(base), Some(own)) = (base, &model.calibrations) {
                 directories.push(base.parent().unwrap_or(Path::new(".")).join(own));
             }
         }

@@ -249,7 +249,8 @@ mod tests {
     #[test]
     fn every_letter_that_reports_use_is_in_a_font() {
         let fonts = Fonts::new().unwrap();
-        let letters = "ABCxyz0189 äöüßéñÅçøłžř€£°±×÷−–—…·«»“”‘’§µ²³½√∞≈≠≤≥∑∂∆ΩαβγδεζηθλμνξπρστφχψωΓΔΣ→←↑↓✔✘□■";
+        let letters =
+            "ABCxyz0189 äöüßéñÅçøłžř€£°±×÷−–—…·«»“”‘’§µ²³½√∞≈≠≤≥∑∂∆ΩαβγδεζηθλμνξπρστφχψωΓΔΣ→←↑↓□■";
         for letter in letters.chars() {
             assert!(fonts.find(Family::Text, letter).is_some(), "{letter}");
         }

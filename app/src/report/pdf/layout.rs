@@ -136,6 +136,13 @@ impl Layout {
             layout.block(block, after);
             blocks = after;
         }
+        let unknown = layout.pages.fonts.unknown;
+        if unknown > 0 {
+            let words = format!(
+                "{unknown} letters that the fonts of this file do not have stand as □ in it; the report as HTML has them."
+            );
+            layout.notice(Tone::Warning, &words);
+        }
         Ok(layout)
     }
 
@@ -199,7 +206,7 @@ impl Layout {
         // A heading stays with the headings below it and with what follows them.
         let follows = after
             .iter()
-            .position(|b| !matches!(b, Block::Heading(..)))
+            .position(|b| !matches!(b, Block::Heading(..) | Block::Paragraph(_)))
             .map_or(after, |i| &after[..=i]);
         let needed: f32 = follows.iter().map(|b| self.least(b)).sum();
         self.need(above + look.size * LEADING + below + needed);

@@ -38,6 +38,9 @@ pub enum Source {
         duration_s: f64,
         /// How the frequency moves.
         sweep: Sweep,
+        /// The amplitude falls with frequency so that the acceleration stays below this, in m/s².
+        #[serde(default)]
+        most_acceleration_m_per_s2: Option<f64>,
     },
     /// Alternates between 0 and a height.
     Steps {
@@ -65,6 +68,7 @@ pub(super) enum Player {
         to: f64,
         duration: f64,
         sweep: Sweep,
+        most_acceleration: f64,
     },
     Steps {
         height: f64,
@@ -101,17 +105,22 @@ impl Player {
                 to_hz,
                 duration_s,
                 sweep,
+                most_acceleration_m_per_s2,
             } => {
                 height("amplitude_m", amplitude_m)?;
                 frequency("from_hz", from_hz)?;
                 frequency("to_hz", to_hz)?;
                 require_positive("duration_s", duration_s, "s")?;
+                if let Some(most) = most_acceleration_m_per_s2 {
+                    require_positive("most_acceleration_m_per_s2", most, "m/s²")?;
+                }
                 Player::Chirp {
                     amplitude: amplitude_m,
                     from: from_hz,
                     to: to_hz,
                     duration: duration_s,
                     sweep,
+                    most_acceleration: most_acceleration_m_per_s2.unwrap_or(f64::INFINITY),
                 }
             }
             Source::Steps { height_m, hold_s } => {
@@ -148,7 +157,12 @@ impl Player {
                 to,
                 duration,
                 sweep,
-            } => amplitude * (TAU * chirp_cycles(*from, *to, *duration, *sweep, t)).sin(),
+                most_acceleration,
+            } => {
+                let w = TAU * chirp_frequency(*from, *to, *duration, *sweep, t);
+                let bounded = amplitude.signum() * amplitude.abs().min(most_acceleration / (w * w));
+                bounded * (TAU * chirp_cycles(*from, *to, *duration, *sweep, t)).sin()
+            }
             Player::Steps { height, hold } => {
                 if (t / hold).floor() % 2.0 == 0.0 {
                     0.0
@@ -158,6 +172,14 @@ impl Player {
             }
             Player::Samples(samples) => samples.at(t),
         }
+    }
+}
+
+/// Frequency of a chirp at t: linear f₀ + (f₁−f₀)t/D; exponential f₀(f₁/f₀)^(t/D).
+fn chirp_frequency(from: f64, to: f64, duration: f64, sweep: Sweep, t: f64) -> f64 {
+    match sweep {
+        Sweep::Linear => from + (to - from) * t / duration,
+        Sweep::Exponential => from * (to / from).powf(t / duration),
     }
 }
 
@@ -337,6 +359,33 @@ mod tests {
         }
         let middle = chirp_cycles(0.5, 20.0, 10.0, Sweep::Linear, 5.0);
         assert!((middle - (0.5 * 5.0 + 0.5 * 19.5 * 25.0 / 10.0)).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_bounded_chirp_accelerates_no_more_than_it_may() {
+        let (amplitude, most) = (0.002, 3.0);
+        let p = Player::Chirp {
+            amplitude,
+            from: 1.0,
+            to: 80.0,
+            duration: 10.0,
+            sweep: Sweep::Exponential,
+            most_acceleration: most,
+        };
+        let h = 1e-5;
+        let (mut fastest, mut highest) = (0.0_f64, 0.0_f64);
+        for k in 1..99_999 {
+            let t = f64::from(k) * 1e-4;
+            let second = (p.height(t + h) - 2.0 * p.height(t) + p.height(t - h)) / (h * h);
+            fastest = fastest.max(second.abs());
+            highest = highest.max(p.height(t).abs());
+        }
+        // The sweep itself adds a little: its frequency grows by 44 % a second.
+        assert!(
+            fastest < 1.1 * most && fastest > 0.95 * most,
+            "{fastest} m/s²"
+        );
+        assert!((highest - amplitude).abs() < 1e-6, "{highest}");
     }
 
     #[test]

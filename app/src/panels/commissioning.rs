@@ -1,0 +1,317 @@
+//! Puts a rig to work, step by step: scan, home, check, calibrate, identify; and moves its motor by hand.
+
+use crate::cli::text::number;
+use crate::command::UiCommand;
+use crate::panels::mark::{Mark, marked};
+use crate::rig_work::WorkError;
+use crate::rig_work::check::Checked;
+use crate::rig_work::edit;
+use crate::rig_work::identify::Identified;
+use crate::rig_work::job::{Outcome, Step};
+use crate::rig_work::scan::Scan;
+use crate::view::Ask;
+use crate::workspace::PanelKind;
+use eframe::egui::{self, Button, Grid, RichText, ScrollArea, Slider, Ui};
+use rt_core::bench::jog;
+use rt_core::guard::State;
+use std::path::{Path, PathBuf};
+
+/// What the panel has to know of the bench in the window.
+pub struct Bench<'a> {
+    /// The rig file.
+    pub rig: &'a Path,
+    /// The bench's identifier.
+    pub id: &'static str,
+    /// Its state.
+    pub state: State,
+    /// Where the motor is sent, in m.
+    pub reference_m: f64,
+    /// Where it is, in m.
+    pub position_m: f64,
+    /// The force, in N.
+    pub force_n: f64,
+    /// Lowest and highest reference, in m.
+    pub range_m: (f64, f64),
+}
+
+/// See the module's text. Results outlive the bench, which gives the rig free for each step.
+#[derive(Default)]
+pub struct CommissioningPanel {
+    results: [Option<Result<Outcome, WorkError>>; 4],
+    /// Of which rig they are.
+    of: PathBuf,
+    /// Direction in which a button is held.
+    held: Option<f64>,
+    speed_m_per_s: Option<f64>,
+    /// The session to go back to from jogging.
+    pub back_to: Option<PathBuf>,
+}
+
+/// While a button is held the target is this far ahead, in s of the speed: a window that stops drawing lets the motor
+/// come to rest by itself.
+const LEAD_S: f64 = 0.25;
+
+impl CommissioningPanel {
+    /// Keeps what a step ended with.
+    pub fn keep(&mut self, rig: &Path, step: Step, result: Result<Outcome, WorkError>) {
+        if self.of != rig {
+            self.results = Default::default();
+            rig.clone_into(&mut self.of);
+        }
+        self.results[step as usize] = Some(result);
+    }
+
+    /// Draws the panel.
+    pub fn show(&mut self, ui: &mut Ui, bench: &Bench<'_>, asks: &mut Vec<Ask>) {
+        if self.of != bench.rig {
+            self.results = Default::default();
+            bench.rig.clone_into(&mut self.of);
+        }
+        ScrollArea::vertical()
+            .auto_shrink([false, false])
+            .show(ui, |ui| {
+                ui.label(RichText::new(bench.rig.display().to_string()).weak());
+                ui.add_space(4.0);
+                self.jog(ui, bench, asks);
+                ui.separator();
+                for step in Step::ALL {
+                    self.step(ui, bench, step, asks);
+                    if step == Step::Check {
+                        calibrate(ui, asks);
+                    }
+                }
+            });
+    }
+
+    fn step(&mut self, ui: &mut Ui, bench: &Bench<'_>, step: Step, asks: &mut Vec<Ask>) {
+        let is_free = matches!(bench.state, State::Idle | State::Ready);
+        ui.horizontal(|ui| {
+            let button = Button::new(step.name()).min_size(egui::vec2(92.0, 28.0));
+            let response = ui
+                .add_enabled(is_free, button)
+                .on_hover_text(
+                    "The bench gives the rig free for it and is opened again afterwards.",
+                )
+                .on_disabled_hover_text("Stop the bench first: the rig has to be free.");
+            if response.clicked() {
+                asks.push(Ask::RigWork(step));
+            }
+            ui.label(RichText::new(step.help()).weak());
+        });
+        match &self.results[step as usize] {
+            None => {}
+            Some(Err(problem)) => {
+                marked(ui, Mark::Bad, problem.to_string());
+            }
+            Some(Ok(outcome)) => show_outcome(ui, &self.of, outcome, asks),
+        }
+        ui.add_space(6.0);
+    }
+
+    fn jog(&mut self, ui: &mut Ui, bench: &Bench<'_>, asks: &mut Vec<Ask>) {
+        if bench.id != jog::SPEC.id {
+            ui.horizontal(|ui| {
+                let is_free = matches!(bench.state, State::Idle | State::Ready);
+                let button = Button::new("Jog …").min_size(egui::vec2(92.0, 28.0));
+                let response = ui.add_enabled(is_free, button);
+                if response
+                    .on_disabled_hover_text("Stop the bench first.")
+                    .clicked()
+                {
+                    asks.push(Ask::OpenJog);
+                }
+                ui.label(
+                    RichText::new("Move the motor by hand, as long as a button is held.").weak(),
+                );
+            });
+            return;
+        }
+        let (low, high) = bench.range_m;
+        ui.horizontal(|ui| {
+            let position = 1e3 * bench.position_m;
+            ui.label(
+                RichText::new(format!("Position {position:8.3} mm"))
+                    .monospace()
+                    .size(18.0),
+            );
+            ui.label(
+                RichText::new(format!("Force {:7.2} N", bench.force_n))
+                    .monospace()
+                    .size(18.0),
+            );
+            ui.label(RichText::new(format!("range {low} to {high} m")).weak());
+        });
+        let speed = self
+            .speed_m_per_s
+            .get_or_insert(jog::SPEC.params[jog::SPEED].default);
+        ui.horizontal(|ui| {
+            ui.label("Speed");
+            let spec = &jog::SPEC.params[jog::SPEED];
+            let slider = Slider::new(speed, spec.min..=spec.max)
+                .logarithmic(true)
+                .suffix(" m/s");
+            if ui.add(slider).changed() {
+                asks.push(Ask::SetParam {
+                    index: jog::SPEED,
+                    value: *speed,
+                });
+            }
+        });
+        let runs = bench.state == State::Running;
+        let mut held = None;
+        ui.horizontal(|ui| {
+            for (text, direction) in [("▲ Up", 1.0), ("▼ Down", -1.0)] {
+                let button =
+                    Button::new(RichText::new(text).size(18.0)).min_size(egui::vec2(120.0, 44.0));
+                let response = ui
+                    .add_enabled(runs, button)
+                    .on_hover_text("Moves as long as it is held.")
+                    .on_disabled_hover_text("Arm (F5) and run (F6) first.");
+                if response.is_pointer_button_down_on() {
+                    held = Some(direction);
+                }
+            }
+            if let Some(back) = self.back_to.clone()
+                && ui
+                    .add_enabled(!runs, Button::new("Back to the session"))
+                    .on_disabled_hover_text("Stop first.")
+                    .clicked()
+            {
+                asks.push(Ask::OpenSession(back));
+            }
+        });
+        if !runs {
+            ui.label(RichText::new("Arm (F5) and run (F6), then hold a button.").weak());
+        }
+        let target = match (held, self.held) {
+            (Some(direction), _) => Some(bench.reference_m + direction * *speed * LEAD_S),
+            // Let go: to rest where it is.
+            (None, Some(_)) => Some(bench.reference_m),
+            (None, None) => None,
+        };
+        self.held = held;
+        if let Some(target) = target {
+            asks.push(Ask::SetParam {
+                index: jog::TARGET,
+                value: target.clamp(low, high),
+            });
+            ui.ctx().request_repaint();
+        }
+    }
+}
+
+/// Calibration has a panel of its own.
+fn calibrate(ui: &mut Ui, asks: &mut Vec<Ask>) {
+    ui.horizontal(|ui| {
+        let button = Button::new("Calibrate …").min_size(egui::vec2(92.0, 28.0));
+        if ui.add(button).clicked() {
+            asks.push(Ask::Command(UiCommand::Show(PanelKind::Rig)));
+        }
+        ui.label(RichText::new("Newtons of the load cells, in the panel Rig.").weak());
+    });
+    ui.add_space(6.0);
+}
+
+fn show_outcome(ui: &mut Ui, rig: &Path, outcome: &Outcome, asks: &mut Vec<Ask>) {
+    match outcome {
+        Outcome::Scan(scan) => show_scan(ui, scan),
+        Outcome::Home(homed) => {
+            let text = if homed.was_needed {
+                format!("homed in {:.1} s", homed.seconds)
+            } else {
+                "the drive knows where it is".into()
+            };
+            marked(ui, Mark::Good, text);
+        }
+        Outcome::Check(checked) => show_check(ui, checked),
+        Outcome::Identify(found) => show_identified(ui, rig, found, asks),
+    }
+}
+
+fn show_scan(ui: &mut Ui, scan: &Scan) {
+    for device in &scan.devices {
+        let mark = if device.answers {
+            Mark::Good
+        } else {
+            Mark::Bad
+        };
+        let text = format!(
+            "{}: {}, {} of {} exchanges lost",
+            device.name,
+            device.state.name(),
+            device.lost,
+            device.exchanges
+        );
+        marked(ui, mark, text);
+    }
+    for difference in &scan.differences {
+        marked(ui, Mark::Bad, difference.as_str());
+    }
+}
+
+fn show_check(ui: &mut Ui, checked: &Checked) {
+    for item in &checked.items {
+        let mark = if item.held { Mark::Good } else { Mark::Bad };
+        let answer = if item.held { "held" } else { "not held" };
+        marked(
+            ui,
+            mark,
+            format!("{}: {answer} ({})", item.question, item.found),
+        );
+        if !item.held {
+            ui.label(item.advice);
+        }
+    }
+}
+
+fn show_identified(ui: &mut Ui, rig: &Path, found: &Identified, asks: &mut Vec<Ask>) {
+    Grid::new("identified")
+        .striped(true)
+        .num_columns(5)
+        .show(ui, |ui| {
+            for heading in ["", "rig file", "found", "± 95 %", "change"] {
+                ui.label(RichText::new(heading).weak());
+            }
+            ui.end_row();
+            for row in found.rows() {
+                ui.label(row.label);
+                let or_dash = |value: Option<f64>| {
+                    value.map_or("–".to_owned(), |v| format!("{} {}", number(v), row.unit))
+                };
+                ui.label(or_dash(row.before));
+                ui.label(or_dash(row.found.map(|e| e.value)));
+                ui.label(or_dash(row.found.map(|e| e.interval_95().1 - e.value)));
+                let change = row.found.zip(row.before).filter(|(_, b)| *b != 0.0);
+                let change = change.map(|(e, b)| format!("{:+.2} %", 100.0 * (e.value / b - 1.0)));
+                ui.label(change.unwrap_or_else(|| "–".into()));
+                ui.end_row();
+            }
+        });
+    ui.label(format!(
+        "Noise at rest: {:.3} N, {:.2} µm. Predicts {:.2} % of the motion of a run that was not fitted.",
+        found.force_noise_n,
+        1e6 * found.position_noise_m,
+        found.predicted_position_pct
+    ));
+    for doubt in found.doubts() {
+        marked(ui, Mark::Warning, doubt);
+    }
+    let hover = "Comments and layout stay; the file as it was is kept beside it.";
+    if ui
+        .button("Write to the rig file")
+        .on_hover_text(hover)
+        .clicked()
+    {
+        asks.push(Ask::Tell(match edit::keep(rig, None, found) {
+            Ok(kept) => {
+                let old = kept.old.unwrap_or_default();
+                format!(
+                    "written to {}; the file as it was: {}. Open the session again to use it",
+                    kept.path.display(),
+                    old.display()
+                )
+            }
+            Err(problem) => problem.to_string(),
+        }));
+    }
+}

@@ -1,0 +1,174 @@
+//! A piece of work on a rig in a thread of its own, for the window: what it says on the way, what it ends with, and how it
+//! is stopped.
+
+use super::WorkError;
+use super::check::{Checked, check};
+use super::home::{Homed, home};
+use super::identify::{Choice, Identified, identify};
+use super::play::Stand;
+use super::scan::{Scan, scan};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
+
+/// What can be worked on from the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// What answers.
+    Scan,
+    /// The home position.
+    Home,
+    /// Wiring and signs.
+    Check,
+    /// Motor, delays, pad.
+    Identify,
+}
+
+impl Step {
+    /// All of them, in their usual order.
+    pub const ALL: [Step; 4] = [Step::Scan, Step::Home, Step::Check, Step::Identify];
+
+    /// What its button says.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Scan => "Scan",
+            Step::Home => "Home",
+            Step::Check => "Check",
+            Step::Identify => "Identify",
+        }
+    }
+
+    /// What it does, and whether anything moves.
+    pub fn help(self) -> &'static str {
+        match self {
+            Step::Scan => "What answers on the rig, against its file. Nothing moves.",
+            Step::Home => {
+                "The drive finds its home position if it has to. The motor moves by itself."
+            }
+            Step::Check => "Wiring and signs. The motor steps by less than half a millimetre.",
+            Step::Identify => {
+                "Motor, delays, pad and noise. The motor moves by less than two millimetres for about a minute."
+            }
+        }
+    }
+
+    /// Whether the motor moves.
+    pub fn moves(self) -> bool {
+        self != Step::Scan
+    }
+}
+
+/// What a piece of work ended with.
+pub enum Outcome {
+    /// See [`Step::Scan`].
+    Scan(Scan),
+    /// See [`Step::Home`].
+    Home(Homed),
+    /// See [`Step::Check`].
+    Check(Checked),
+    /// See [`Step::Identify`].
+    Identify(Box<Identified>),
+}
+
+enum Message {
+    Line(String),
+    Done(Result<Outcome, WorkError>),
+}
+
+/// See the module's text.
+pub struct Job {
+    /// What is done.
+    pub step: Step,
+    /// What it said so far.
+    pub lines: Vec<String>,
+    stop: Arc<AtomicBool>,
+    messages: mpsc::Receiver<Message>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Job {
+    /// Begins; `wake` is called when there is something new. A person who starts it from the window has confirmed it.
+    pub fn begin(
+        rig: PathBuf,
+        step: Step,
+        wake: impl Fn() + Send + 'static,
+    ) -> Result<Self, String> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tell, messages) = mpsc::channel();
+        let stop_of_work = Arc::clone(&stop);
+        let work = move || {
+            let mut say = |line: &str| {
+                // A window that is gone has nobody to tell.
+                let _ = tell.send(Message::Line(line.to_owned()));
+                wake();
+            };
+            let done = do_step(rig, step, stop_of_work, &mut say);
+            let _ = tell.send(Message::Done(done));
+            wake();
+        };
+        let thread = std::thread::Builder::new()
+            .name("pantobench-rig".into())
+            .spawn(work)
+            .map_err(|e| format!("no thread for the work on the rig: {e}"))?;
+        Ok(Self {
+            step,
+            lines: Vec::new(),
+            stop,
+            messages,
+            thread: Some(thread),
+        })
+    }
+
+    /// Stops in a controlled way; the end comes as [`WorkError::Stopped`].
+    pub fn stop(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    /// The end, once it is there.
+    pub fn poll(&mut self) -> Option<Result<Outcome, WorkError>> {
+        loop {
+            match self.messages.try_recv() {
+                Ok(Message::Line(line)) => self.lines.push(line),
+                Ok(Message::Done(done)) => return Some(done),
+                Err(mpsc::TryRecvError::Empty) => return None,
+                Err(mpsc::TryRecvError::Disconnected) => {
+                    let text = "the work on the rig has ended without a result";
+                    return Some(Err(WorkError::Environment(text.into())));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Job {
+    /// Stops and waits: a program that ends must not leave a motor that moves.
+    fn drop(&mut self) {
+        self.stop();
+        if let Some(thread) = self.thread.take() {
+            // Work that has panicked has nothing left to wait for.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn do_step(
+    rig: PathBuf,
+    step: Step,
+    stop: Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str),
+) -> Result<Outcome, WorkError> {
+    let mut stand = Stand::load(&rig, stop)?;
+    stand.confirmed = true;
+    // A simulated drive forgets its home position with every start.
+    stand.homes = stand.is_simulated();
+    Ok(match step {
+        Step::Scan => Outcome::Scan(scan(&stand)?),
+        Step::Home => Outcome::Home(home(&stand)?),
+        Step::Check => Outcome::Check(check(&stand, say)?),
+        Step::Identify => {
+            let found = identify(&stand, &Choice::default(), say)?;
+            Outcome::Identify(Box::new(found))
+        }
+    })
+}

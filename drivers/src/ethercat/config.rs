@@ -1,0 +1,385 @@
+//! The part of a rig file that describes an EtherCAT segment: expected devices, their set-up, and what its data means.
+
+use crate::hardware::config::{NAME_RULE, is_name};
+use rt_core::file::{FieldError, require_within};
+use serde::Deserialize;
+
+/// An EtherCAT segment.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EthercatConfig {
+    /// Name of the bus.
+    pub name: String,
+    /// Where the segment is.
+    pub port: Port,
+    /// How long the answer to a frame may take, in µs; then it is sent once more in the same cycle.
+    pub reply_timeout_us: f64,
+    /// How long each device may hear nothing before it switches its outputs off, in ms; the device's own time if none.
+    #[serde(default)]
+    pub watchdog_ms: Option<f64>,
+    /// Distributed clocks; `None`: devices run freely.
+    #[serde(default)]
+    pub clocks: Option<ClockConfig>,
+    /// Every device, in the order of the cabling.
+    pub devices: Vec<DeviceConfig>,
+    /// The drive.
+    #[serde(default)]
+    pub drive: Option<DriveConfig>,
+    /// What else is measured.
+    #[serde(default)]
+    pub inputs: Vec<InputConfig>,
+}
+
+/// Where a segment is.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+pub enum Port {
+    /// Emulated in this process: no hardware, no rights.
+    InProcess,
+    /// On a network interface, for example `"eth1"` or one end of a veth pair.
+    Interface(String),
+}
+
+/// Distributed clocks: the devices follow the loop's own time.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClockConfig {
+    /// How long after a frame is sent SYNC0 comes, as a share of the period.
+    pub sync0_after: f64,
+    /// How often the clocks are set to each other before the start.
+    pub static_iterations: u32,
+}
+
+/// A device that is expected.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceConfig {
+    /// Its name in this file.
+    pub name: String,
+    /// Vendor identity.
+    pub vendor: u32,
+    /// Product code.
+    pub product: u32,
+    /// Revision; `None`: any.
+    #[serde(default)]
+    pub revision: Option<u32>,
+    /// Whether it works by SYNC0 of the distributed clocks.
+    #[serde(default)]
+    pub sync0: bool,
+    /// Objects that are written in PRE-OP, in this order, before the mapping.
+    #[serde(default)]
+    pub sdo: Vec<SdoConfig>,
+    /// Process data to the device; empty together with `inputs`: the mapping stays as the device has it.
+    #[serde(default)]
+    pub outputs: Vec<PdoConfig>,
+    /// Process data from the device.
+    #[serde(default)]
+    pub inputs: Vec<PdoConfig>,
+}
+
+/// An object that is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SdoConfig {
+    /// Its index.
+    pub index: u16,
+    /// Its subindex.
+    #[serde(default)]
+    pub sub: u8,
+    /// What is written.
+    pub value: SdoValue,
+}
+
+/// A number with its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[allow(missing_docs, reason = "the sizes say it")]
+pub enum SdoValue {
+    U8(u8),
+    U16(u16),
+    U32(u32),
+    I8(i8),
+    I16(i16),
+    I32(i32),
+}
+
+/// One process data object and what is mapped into it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PdoConfig {
+    /// Its index: 0x16.. for outputs, 0x1A.. for inputs.
+    pub index: u16,
+    /// Index, subindex and bits of each entry in order; index 0 is a gap.
+    pub entries: Vec<(u16, u8, u8)>,
+}
+
+/// A drive that follows CiA 402 in cyclic synchronous position.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveConfig {
+    /// Name of its device.
+    pub device: String,
+    /// Counts a metre; below zero where the drive counts the other way.
+    pub counts_per_m: f64,
+    /// Position at count 0, in m.
+    #[serde(default)]
+    pub zero_m: f64,
+    /// Within which time the drive has to do what its enable sequence asks for, in ms.
+    #[serde(default = "default_enable_ms")]
+    pub enable_ms: f64,
+}
+
+fn default_enable_ms() -> f64 {
+    500.0
+}
+
+/// A measured value: offset + scale · count.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InputConfig {
+    /// Its name.
+    pub name: String,
+    /// Name of its device.
+    pub device: String,
+    /// Index of the mapped object.
+    pub index: u16,
+    /// Its subindex.
+    #[serde(default)]
+    pub sub: u8,
+    /// Whether the count may be below zero.
+    #[serde(default)]
+    pub signed: bool,
+    /// Units a count.
+    #[serde(default = "one")]
+    pub scale: f64,
+    /// Value at count 0.
+    #[serde(default)]
+    pub offset: f64,
+}
+
+fn one() -> f64 {
+    1.0
+}
+
+/// Inputs that every drive has, before those of the file.
+pub const DRIVE_INPUTS: [&str; 2] = ["position", "drive_status"];
+
+/// Objects of CiA 402 that a drive's mapping has to hold: (index, bits, what it is).
+const NEEDED_OUTPUTS: [(u16, u8, &str); 2] =
+    [(0x6040, 16, "controlword"), (0x607A, 32, "target position")];
+const NEEDED_INPUTS: [(u16, u8, &str); 3] = [
+    (0x6041, 16, "statusword"),
+    (0x6064, 32, "actual position"),
+    (0x6061, 8, "mode display"),
+];
+
+/// Most devices of a segment: all states have to fit into one frame.
+pub const MAX_DEVICES: usize = 16;
+/// Most process data of a segment, in bytes.
+pub const MAX_DATA: usize = 512;
+
+impl SdoValue {
+    /// Its bytes and how many of them count.
+    pub fn bytes(self) -> ([u8; 4], usize) {
+        let mut bytes = [0; 4];
+        let n = match self {
+            SdoValue::U8(v) => fill(&mut bytes, &v.to_le_bytes()),
+            SdoValue::U16(v) => fill(&mut bytes, &v.to_le_bytes()),
+            SdoValue::U32(v) => fill(&mut bytes, &v.to_le_bytes()),
+            SdoValue::I8(v) => fill(&mut bytes, &v.to_le_bytes()),
+            SdoValue::I16(v) => fill(&mut bytes, &v.to_le_bytes()),
+            SdoValue::I32(v) => fill(&mut bytes, &v.to_le_bytes()),
+        };
+        (bytes, n)
+    }
+}
+
+fn fill(bytes: &mut [u8; 4], value: &[u8]) -> usize {
+    bytes[..value.len()].copy_from_slice(value);
+    value.len()
+}
+
+/// Where an object lies in the process data of its direction: first bit and number of bits.
+pub fn find_entry(pdos: &[PdoConfig], index: u16, sub: u8) -> Option<(usize, u8)> {
+    let mut bit = 0;
+    for &(i, s, bits) in pdos.iter().flat_map(|pdo| &pdo.entries) {
+        if (i, s) == (index, sub) {
+            return Some((bit, bits));
+        }
+        bit += usize::from(bits);
+    }
+    None
+}
+
+/// Bytes of all entries.
+pub fn data_len(pdos: &[PdoConfig]) -> usize {
+    let bits: usize = pdos
+        .iter()
+        .flat_map(|pdo| &pdo.entries)
+        .map(|e| usize::from(e.2))
+        .sum();
+    bits.div_ceil(8)
+}
+
+impl EthercatConfig {
+    /// Number of a device by its name.
+    pub fn device(&self, name: &str) -> Option<usize> {
+        self.devices.iter().position(|d| d.name == name)
+    }
+
+    /// The names of its inputs in the order of their slots.
+    pub fn inputs(&self) -> Vec<String> {
+        let drive = self.drive.iter().flat_map(|_| DRIVE_INPUTS);
+        let own = self.inputs.iter().map(|input| input.name.clone());
+        drive.map(str::to_owned).chain(own).collect()
+    }
+
+    /// Refuses what makes no sense.
+    pub fn check(&self) -> Result<(), FieldError> {
+        if let Port::Interface(name) = &self.port
+            && (name.is_empty() || name.len() > 15)
+        {
+            let problem = format!("is '{name}'; expected the name of a network interface");
+            return Err(FieldError::new("port", problem));
+        }
+        require_within(
+            "reply_timeout_us",
+            self.reply_timeout_us,
+            10.0,
+            100_000.0,
+            "µs",
+        )?;
+        if let Some(ms) = self.watchdog_ms {
+            require_within("watchdog_ms", ms, 1.0, 6000.0, "ms")?;
+        }
+        if let Some(clocks) = &self.clocks {
+            require_within("clocks.sync0_after", clocks.sync0_after, 0.0, 1.0, "")?;
+            let n = f64::from(clocks.static_iterations);
+            require_within("clocks.static_iterations", n, 0.0, 100_000.0, "")?;
+        }
+        self.check_devices()?;
+        self.check_drive().map_err(|e| e.within("drive"))?;
+        for (i, input) in self.inputs.iter().enumerate() {
+            self.check_input(i, input)
+                .map_err(|e| e.within(&format!("inputs[{i}]")))?;
+        }
+        Ok(())
+    }
+
+    fn check_devices(&self) -> Result<(), FieldError> {
+        let wrong = |problem: String| Err(FieldError::new("devices", problem));
+        if self.devices.is_empty() || self.devices.len() > MAX_DEVICES {
+            return wrong(format!(
+                "are {}; expected 1 to {MAX_DEVICES}",
+                self.devices.len()
+            ));
+        }
+        let mut bytes = 0;
+        for (i, device) in self.devices.iter().enumerate() {
+            if self.devices[..i].iter().any(|d| d.name == device.name) {
+                return wrong(format!("'{}' stands twice", device.name));
+            }
+            if device.sync0 && self.clocks.is_none() {
+                let field = format!("devices[{i}].sync0");
+                return Err(FieldError::new(field, "needs 'clocks'"));
+            }
+            for pdo in device.outputs.iter().chain(&device.inputs) {
+                if pdo.entries.iter().any(|e| e.2 == 0 || e.2 > 64) {
+                    return wrong(format!(
+                        "'{}': entries of 0x{:04X} have 1 to 64 bits",
+                        device.name, pdo.index
+                    ));
+                }
+            }
+            bytes += data_len(&device.outputs) + data_len(&device.inputs);
+        }
+        if bytes > MAX_DATA {
+            return wrong(format!(
+                "have {bytes} bytes of process data; at most {MAX_DATA}"
+            ));
+        }
+        Ok(())
+    }
+
+    fn check_drive(&self) -> Result<(), FieldError> {
+        let Some(drive) = &self.drive else {
+            return Ok(());
+        };
+        let device = self.known_device(&drive.device)?;
+        if !(drive.counts_per_m.is_finite() && drive.counts_per_m.abs() >= 1.0) {
+            return Err(FieldError::new(
+                "counts_per_m",
+                format!(
+                    "is {}; expected at least 1, of either sign",
+                    drive.counts_per_m
+                ),
+            ));
+        }
+        require_within("zero_m", drive.zero_m, -10.0, 10.0, "m")?;
+        require_within("enable_ms", drive.enable_ms, 10.0, 10_000.0, "ms")?;
+        for (pdos, needed, list) in [
+            (&device.outputs, &NEEDED_OUTPUTS[..], "outputs"),
+            (&device.inputs, &NEEDED_INPUTS[..], "inputs"),
+        ] {
+            for &(index, bits, what) in needed {
+                if find_entry(pdos, index, 0).is_none_or(|(_, b)| b != bits) {
+                    return Err(FieldError::new(
+                        "device",
+                        format!(
+                            "'{}': its {list} lack (0x{index:04X}, 0, {bits}), the {what}",
+                            device.name
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn check_input(&self, i: usize, input: &InputConfig) -> Result<(), FieldError> {
+        let is_taken = self.inputs[..i].iter().any(|o| o.name == input.name)
+            || (self.drive.is_some() && DRIVE_INPUTS.contains(&input.name.as_str()));
+        if !is_name(&input.name) {
+            return Err(FieldError::new(
+                "name",
+                format!("is '{}'; {NAME_RULE}", input.name),
+            ));
+        }
+        if is_taken {
+            return Err(FieldError::new(
+                "name",
+                format!("'{}' stands twice", input.name),
+            ));
+        }
+        let device = self.known_device(&input.device)?;
+        match find_entry(&device.inputs, input.index, input.sub) {
+            Some((_, bits)) if bits <= 32 => {}
+            found => {
+                let what = found.map_or("is not mapped", |_| "has more than 32 bits");
+                return Err(FieldError::new(
+                    "index",
+                    format!(
+                        "0x{:04X}:{} {what} in the inputs of '{}'",
+                        input.index, input.sub, device.name
+                    ),
+                ));
+            }
+        }
+        if !(input.scale.is_finite() && input.scale != 0.0 && input.offset.is_finite()) {
+            return Err(FieldError::new(
+                "scale",
+                "and offset: expected finite numbers and a scale that is not 0",
+            ));
+        }
+        Ok(())
+    }
+
+    fn known_device(&self, name: &str) -> Result<&DeviceConfig, FieldError> {
+        let found = self.device(name).and_then(|i| self.devices.get(i));
+        found.ok_or_else(|| {
+            let known: Vec<&str> = self.devices.iter().map(|d| d.name.as_str()).collect();
+            FieldError::new(
+                "device",
+                format!("'{name}' is none of the devices: {}", known.join(", ")),
+            )
+        })
+    }
+}
