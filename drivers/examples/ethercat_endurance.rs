@@ -54,6 +54,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             frequency_hz: 1.0,
         },
         entry_s: 1.0,
+        base_m: 0.0,
     };
     let bench = ProfileBench::build(&sine, Path::new("."), period_s)?;
     let loop_config = LoopConfig {

@@ -188,13 +188,9 @@ impl HardwareRig {
         time: &SimTime,
         period_nanos: u64,
     ) -> Result<Self, HardwareError> {
-        let is_in_process =
-            |bus: &BusConfig| matches!(bus, BusConfig::Ethercat(e) if e.port == Port::InProcess);
         let clock: Box<dyn Clock> = match time {
             SimTime::Real => Box::new(RealClock),
-            SimTime::Exact(clock) if config.buses.iter().all(is_in_process) => {
-                Box::new(clock.clone())
-            }
+            SimTime::Exact(clock) if config.is_in_process() => Box::new(clock.clone()),
             SimTime::Exact(_) => return Err(HardwareError::RealTimeOnly(config.name.clone())),
         };
         let around = Surroundings {
@@ -451,6 +447,13 @@ impl Rig for HardwareRig {
 }
 
 impl HardwareConfig {
+    /// Whether every bus is emulated in this process, so that it can run in any time.
+    pub fn is_in_process(&self) -> bool {
+        let is =
+            |bus: &BusConfig| matches!(bus, BusConfig::Ethercat(e) if e.port == Port::InProcess);
+        self.buses.iter().all(is)
+    }
+
     /// The load cells, without their calibrations.
     pub fn cells(&self) -> Vec<CellSpec> {
         let cells = (1..).zip(&self.signals.cells);
@@ -535,7 +538,8 @@ impl HardwareConfig {
             limits: self.limits.clone(),
             hangs_loads: false,
             safety: rt_core::rig::SafetySpec {
-                needs_real_time: Some(self.safety.needs_real_time.unwrap_or(true)),
+                // Nothing can be hurt in a segment that is emulated in this process.
+                needs_real_time: Some(self.safety.needs_real_time.unwrap_or(!self.is_in_process())),
                 ..self.safety
             },
             cells,

@@ -220,6 +220,7 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
     if let Some(fault) = &fault {
         differences.push(format!("{}. {}", fault.what, fault.advice));
     }
+    differences.extend(listener.rig.devices().iter().filter_map(|d| d.problem()));
     if good > 0 {
         let silent = inputs.iter().filter(|input| input.mean.is_none());
         differences.extend(silent.map(|input| {

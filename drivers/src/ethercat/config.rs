@@ -383,3 +383,93 @@ impl EthercatConfig {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::rig_file::RigFile;
+    use rt_core::file;
+    use std::path::Path;
+
+    /// The shipped rig file with one thing changed, and what it is told.
+    #[test]
+    fn mistakes_are_named_where_they_are() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/ethercat-dsa-380.ron");
+        let text = std::fs::read_to_string(&path).unwrap();
+        file::parse::<RigFile>(&text, &path).unwrap_or_else(|e| panic!("{e}"));
+        for (from, to, expected) in [
+            (
+                "port: InProcess",
+                "port: Interface(\"\")",
+                "name of a network interface",
+            ),
+            (
+                "reply_timeout_us: 400.0",
+                "reply_timeout_us: 1.0",
+                "reply_timeout_us",
+            ),
+            ("watchdog_ms: 50.0", "watchdog_ms: 0.1", "watchdog_ms"),
+            ("sync0_after: 0.5", "sync0_after: 2.0", "clocks.sync0_after"),
+            (
+                "clocks: (sync0_after: 0.5, static_iterations: 500),",
+                "",
+                "needs 'clocks'",
+            ),
+            (
+                "name: \"rear amplifier\"",
+                "name: \"front amplifier\"",
+                "'front amplifier' stands twice",
+            ),
+            (
+                "(0x607A, 0, 32), ",
+                "",
+                "lack (0x607A, 0, 32), the target position",
+            ),
+            (
+                "(0x6061, 0, 8), (0, 0, 8)",
+                "(0, 0, 16)",
+                "lack (0x6061, 0, 8), the mode display",
+            ),
+            ("(0, 0, 8),\n", "(0, 0, 0),\n", "have 1 to 64 bits"),
+            ("counts_per_m: 1.0e7", "counts_per_m: 0.0", "counts_per_m"),
+            (
+                "drive: (device: \"drive\"",
+                "drive: (device: \"motor\"",
+                "'motor' is none of the devices: drive,",
+            ),
+            (
+                "name: \"rear\", device",
+                "name: \"position\", device",
+                "'position' stands twice",
+            ),
+            (
+                "name: \"rear\", device",
+                "name: \"Rear\", device",
+                "beginning with a letter",
+            ),
+            (
+                "index: 0x6000, sub: 1)",
+                "index: 0x6000, sub: 2)",
+                "0x6000:2 is not mapped in the inputs of",
+            ),
+            (
+                "signed: true, scale: 1.0e-6",
+                "signed: true, scale: 0.0",
+                "a scale that is not 0",
+            ),
+            (
+                "input: \"ecat.front\"",
+                "input: \"ecat.middle\"",
+                "ecat.position",
+            ),
+            ("revision: 0x00010000", "revison: 0x00010000", "revison"),
+        ] {
+            let changed = text.replacen(from, to, 1);
+            assert_ne!(changed, text, "{from}");
+            let error = file::parse::<RigFile>(&changed, &path)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(expected), "{to}: {error}");
+        }
+    }
+}

@@ -104,14 +104,6 @@ pub fn sdo_writes(device: &DeviceConfig) -> Vec<SdoConfig> {
     all
 }
 
-/// Finds all devices; nothing is changed beyond PRE-OP.
-pub async fn scan(md: &MainDevice<'static>, now: u64) -> Result<Vec<Found>, Error> {
-    let group = md
-        .init_single_group::<MAX_DEVICES, MAX_DATA>(move || now)
-        .await?;
-    Ok(who_is_there(md, &group))
-}
-
 fn who_is_there(md: &MainDevice<'static>, group: &PreOpGroup) -> Vec<Found> {
     let found = group.iter(md).map(|device| {
         let SubDeviceIdentity {

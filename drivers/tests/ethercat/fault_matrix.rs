@@ -292,10 +292,13 @@ fn a_panic_of_the_library_is_contained() {
     assert_eq!(Counters::read(&bench.counters.panics), 1);
 }
 
+/// Chooses a counter.
+type Counter = fn(&Counters) -> &AtomicU64;
+
 /// Each kind of bad frame is counted as what it is.
 #[test]
 fn bad_frames_are_counted() {
-    let cases: [(FrameFault, fn(&Counters) -> &AtomicU64); 6] = [
+    let cases: [(FrameFault, Counter); 6] = [
         (FrameFault::Lost, |c| &c.repeated),
         (FrameFault::Late(3 * PERIOD), |c| &c.late),
         (FrameFault::Duplicate, |c| &c.duplicate),

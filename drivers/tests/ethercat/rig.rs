@@ -81,6 +81,7 @@ impl Bench {
                 frequency_hz: 1.0,
             },
             entry_s: 0.2,
+            base_m: 0.0,
         };
         let bench = ProfileBench::build(&sine, Path::new("."), PERIOD as f64 * 1e-9).unwrap();
         let config = LoopConfig {
