@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.check {
         return check(&source, &file, arguments.json);
     }
-    if !(arguments.time_limit > 0.0) {
+    if arguments.time_limit.is_nan() || arguments.time_limit <= 0.0 {
         return Err(Failure::Input(format!(
             "--time-limit {} is refused: it must be above 0 s",
             arguments.time_limit
@@ -93,8 +93,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn check(source: &str, file: &str, is_json: bool) -> Result<(), Failure> {
     let found = script::check(source, file);
     if is_json {
-        let mut outcome = Outcome::default();
-        outcome.error = found.as_ref().err().cloned();
+        let outcome = Outcome {
+            error: found.as_ref().err().cloned(),
+            ..Outcome::default()
+        };
         println!("{}", outcome.to_json(file));
     } else if found.is_ok() {
         println!("{file}: well-formed");

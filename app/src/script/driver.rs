@@ -113,13 +113,17 @@ pub struct Driver {
     watch: Watch,
 }
 
+/// Begins the recording of a loop, if it is to be recorded; or says why it cannot.
+pub type BeginRecording<'a> =
+    dyn Fn(&Layout, &ParamSet, Option<&RtStatus>) -> Result<Option<Recording>, String> + 'a;
+
 impl Driver {
     /// Builds the loop of a session; nothing moves yet.
     pub fn start(
         loaded: &LoadedSession,
         is_exact: bool,
         watch: Watch,
-        record: &dyn Fn(&Layout, &ParamSet, Option<&RtStatus>) -> Result<Option<Recording>, String>,
+        record: &BeginRecording<'_>,
     ) -> Result<Self, DriverError> {
         let (source, layout, bench, designer, params, rt);
         if is_exact {
@@ -262,12 +266,8 @@ impl Driver {
     }
 
     fn drain(&mut self, seen: &mut dyn FnMut(&Frame)) {
-        loop {
-            let frame = match self.source.user().and_then(|user| user.record.as_mut()) {
-                Some(ring) => ring.pop(),
-                None => break,
-            };
-            let Ok(frame) = frame else { break };
+        let newest = |source: &mut Source| source.user()?.record.as_mut()?.pop().ok();
+        while let Some(frame) = newest(&mut self.source) {
             self.take_frame(&frame);
             seen(&frame);
         }
