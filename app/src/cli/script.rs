@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         show(output, is_json, events);
     });
     if is_json {
-        println!("{}", outcome.to_json(&file));
+        say!("{}", outcome.to_json(&file));
     }
     judge(&outcome)
 }
@@ -97,9 +97,9 @@ fn check(source: &str, file: &str, is_json: bool) -> Result<(), Failure> {
             error: found.as_ref().err().cloned(),
             ..Outcome::default()
         };
-        println!("{}", outcome.to_json(file));
+        say!("{}", outcome.to_json(file));
     } else if found.is_ok() {
-        println!("{file}: well-formed");
+        say!("{file}: well-formed");
     }
     found.map_err(Failure::input)
 }
@@ -108,9 +108,9 @@ fn check(source: &str, file: &str, is_json: bool) -> Result<(), Failure> {
 fn show(output: Output, is_json: bool, events: bool) {
     let say = |text: String| {
         if is_json {
-            eprintln!("{text}");
+            tell!("{text}");
         } else {
-            println!("{text}");
+            say!("{text}");
         }
     };
     match output {
@@ -118,11 +118,11 @@ fn show(output: Output, is_json: bool, events: bool) {
         Output::Table(table) => say(format!("\n{}\n{}", table.name, table.to_text())),
         Output::Check(check) => say(check.words()),
         Output::Plot(_, path) | Output::File(path) => {
-            eprintln!("written to {}", path.display());
+            tell!("written to {}", path.display());
         }
         Output::Note(text) => {
             if events || text.starts_with("warning") {
-                eprintln!("{text}");
+                tell!("{text}");
             }
         }
         Output::Progress(..) => {}
