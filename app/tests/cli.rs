@@ -54,6 +54,10 @@ fn every_shipped_session_runs() {
     let mut count = 0;
     for entry in sessions {
         let path = entry.unwrap().path();
+        // Needs `pantobench emulate` beside it, in real time: see the tests of hardware links.
+        if path.ends_with("linmot-udp-serial.ron") {
+            continue;
+        }
         if path.extension().is_some_and(|e| e == "ron") {
             let output = pantobench(&[
                 "run",
