@@ -53,7 +53,7 @@ impl Failure {
             Failure::Environment(_) => 3,
         };
         let text = self.into_text();
-        eprintln!("pantobench: {text}");
+        tell!("pantobench: {text}");
         ExitCode::from(code)
     }
 }

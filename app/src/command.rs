@@ -83,7 +83,7 @@ struct Said(&'static str, &'static str, Modifiers, Key);
 
 impl UiCommand {
     /// All commands but those that show a panel.
-    const PLAIN: [UiCommand; 27] = [
+    const PLAIN: [UiCommand; 28] = [
         UiCommand::Arm,
         UiCommand::Run,
         UiCommand::Stop,

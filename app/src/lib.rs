@@ -1,5 +1,12 @@
 //! The workstation: sessions, the command line, the window.
 
+// A closed pipe must not end a run with a panic.
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
+// First, so that its macros are known in all the others.
+#[macro_use]
+mod output;
+
 mod analysis;
 mod bench_run;
 mod calibration_keeper;

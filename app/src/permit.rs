@@ -69,6 +69,21 @@ pub fn hindrances(
     all
 }
 
+/// Refuses work that arms by itself in real time, with nobody to confirm or insist.
+pub fn unattended(rig: &RigSpec, rt: &RtStatus, today: Date) -> Result<(), String> {
+    if let Some(within_s) = rig.safety.confirm_within_s {
+        return Err(format!(
+            "'{}' is armed in two steps by a person (safety.confirm_within_s: {within_s}), and this arms by itself: use the window or 'pantobench run --confirm'",
+            rig.name
+        ));
+    }
+    let found = hindrances(rig, Some(rt), None, today);
+    if found.is_empty() {
+        return Ok(());
+    }
+    Err(format!("arming is refused: {}", sentence(&found)))
+}
+
 /// All hindrances in one sentence.
 pub fn sentence(all: &[Hindrance]) -> String {
     let texts: Vec<&str> = all.iter().map(|h| h.text.as_str()).collect();
@@ -128,7 +143,14 @@ mod tests {
             [],
             "a simulated rig hurts nobody"
         );
+        assert_eq!(unattended(&rig, &rt, made), Ok(()));
+        rig.safety.confirm_within_s = Some(5.0);
+        let two_steps = unattended(&rig, &rt, made).unwrap_err();
+        assert!(two_steps.contains("two steps"), "{two_steps}");
+        rig.safety.confirm_within_s = None;
         rig.safety.needs_real_time = Some(true);
+        let refused = unattended(&rig, &rt, made).unwrap_err();
+        assert!(refused.contains("no SCHED_FIFO"), "{refused}");
         let late = hindrances(&rig, Some(&rt), None, made);
         assert_eq!(late[0].objection, Objection::RealTime);
         assert!(late[0].text.contains("no SCHED_FIFO"));

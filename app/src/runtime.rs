@@ -93,7 +93,7 @@ fn prepare<C: Clock>(
     let period_nanos = loaded.period_nanos();
     let period_s = period_nanos as f64 / NANOS_PER_SECOND as f64;
     let spec = session.bench.spec();
-    let mut notice = |text: String| eprintln!("note: {text}");
+    let mut notice = |text: String| tell!("note: {text}");
     let mut params = session.start_params()?;
     let known = rig_file::known_rig(&loaded.rig_path())?;
     for (id, value) in session.bench.values_from_rig(&known, period_s) {

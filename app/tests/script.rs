@@ -102,7 +102,8 @@ fn every_shipped_script_holds_its_checks_on_the_exact_clock_and_twice_the_same()
 fn mistakes_are_named_with_line_and_column_and_do_not_end_in_a_trip() {
     let place = Place::new("mistakes");
     let bench = "let bench = load(\"dsa380-250.ron\", #{ wire: \"String()\" });\n";
-    let cases: [(&str, &str, (u64, u64), &str, i32); 17] = [
+    type Case<'a> = (&'a str, &'a str, (u64, u64), &'a str, i32);
+    let cases: [Case<'_>; 17] = [
         (
             "let a = 1;\nprint(a + b);",
             "input",

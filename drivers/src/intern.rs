@@ -31,7 +31,8 @@ mod tests {
 
     #[test]
     fn a_name_is_kept_once() {
-        let (one, other) = (intern("age_of_a_test"), intern(&"age_of_a_test".to_owned()));
+        let elsewhere = String::from("age_of_a_test");
+        let (one, other) = (intern("age_of_a_test"), intern(&elsewhere));
         assert_eq!(one, "age_of_a_test");
         assert!(std::ptr::eq(one, other));
     }

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub enum RigFile {
     /// No hardware: a simulated motor and pantograph.
-    Simulated(SimulatedConfig),
+    Simulated(Box<SimulatedConfig>),
     /// Devices on buses and links.
     Hardware(Box<HardwareConfig>),
 }
@@ -42,7 +42,7 @@ impl RigFile {
     /// The rig as a simulation: itself, or what is known of the hardware.
     pub fn model(self) -> SimulatedConfig {
         match self {
-            RigFile::Simulated(config) => config,
+            RigFile::Simulated(config) => *config,
             RigFile::Hardware(config) => config.model(),
         }
     }

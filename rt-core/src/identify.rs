@@ -136,7 +136,7 @@ const LEAST_MOVE_M: f64 = 2e-6;
 fn require_excited(records: &[Record], pick: fn(&Record) -> &[f64]) -> Result<(), IdentifyError> {
     let found = records
         .iter()
-        .flat_map(|r| pick(r))
+        .flat_map(pick)
         .filter(|x| x.is_finite())
         .count();
     if found < LEAST_SAMPLES {
@@ -174,7 +174,7 @@ fn residuals(
 }
 
 fn known_samples(records: &[Record], measured: fn(&Record) -> &[f64]) -> usize {
-    let all = records.iter().flat_map(|r| measured(r));
+    let all = records.iter().flat_map(measured);
     all.filter(|x| x.is_finite()).count()
 }
 

@@ -15,7 +15,7 @@ for number, page in enumerate(pages, 1):
 text = " ".join(" ".join(pages).split())
 assert reader.metadata.title.startswith("Test report"), reader.metadata
 assert [item.title for item in reader.outline][:2] == ["Identity", "Contact force"], reader.outline
-for word in ["not stated", "σ", "F", "±", "≤", "Environment", "Timing of the loop", "Traceability", "Uncertainty"]:
+for word in ["not stated", "σ", "F", "±", "√", "Environment", "Timing of the loop", "Traceability", "Uncertainty"]:
     assert word in text, word
 recording = said["recordings"][0]
 force = recording["force"]

@@ -16,14 +16,14 @@ pub struct Arguments {
 /// Lists all benches.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.json {
-        println!(
+        say!(
             "{}",
             json!({ "benches": specs().iter().map(|s| to_json(s)).collect::<Vec<_>>() })
         );
         return Ok(());
     }
     for spec in specs() {
-        println!(
+        say!(
             "{}  {} (every {} ms)\n",
             spec.id,
             spec.title,
@@ -42,7 +42,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             })
             .collect();
         text::table(&["channel", "what", "unit", "role"], &rows);
-        println!();
+        say!();
         let rows: Vec<_> = spec
             .params
             .iter()
@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             &["parameter", "what", "unit", "default", "min", "max"],
             &rows,
         );
-        println!();
+        say!();
     }
     Ok(())
 }

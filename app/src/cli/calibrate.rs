@@ -142,7 +142,7 @@ impl Places {
 
 fn tell_problems(library: &Library) {
     for problem in &library.problems {
-        eprintln!("warning: {problem}");
+        tell!("warning: {problem}");
     }
 }
 

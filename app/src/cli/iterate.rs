@@ -77,7 +77,7 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
     let mut tell = |news: News| match news {
         News::Stage(what) => {
             bar = None;
-            eprintln!("{what}");
+            tell!("{what}");
             bar = Some(Progress::new("   "));
         }
         News::Part(part) => {
@@ -87,18 +87,18 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
         }
         News::Round(round) => {
             bar = None;
-            eprintln!("{}", round_in_words(&round));
+            tell!("{}", round_in_words(&round));
         }
         News::Note(note) => {
             bar = None;
-            eprintln!("note: {note}");
+            tell!("note: {note}");
         }
     };
     let found = iterate::run(&a.session, &settings, |_| (), &mut tell, &stop);
     drop(bar);
     let found = found.map_err(failure)?;
     if a.json {
-        println!("{}", found.to_json());
+        say!("{}", found.to_json());
     } else {
         print(&found);
     }
@@ -131,16 +131,16 @@ fn round_in_words(r: &RoundResult) -> String {
 }
 
 fn print(found: &Finding) {
-    println!(
+    say!(
         "{}: {} ({} rounds, tolerance {} %)",
         found.title,
         found.verdict.words(),
         found.rounds.len(),
         found.tolerance_pct
     );
-    println!("\nround   change   step   mean       σ          motor");
+    say!("\nround   change   step   mean       σ          motor");
     for r in &found.rounds {
-        println!(
+        say!(
             "{:5}   {:5.2} %  {:4.2}   {:6.2} N   {:5.2} N    {:.3} mm",
             r.index,
             r.change_pct,
@@ -173,7 +173,7 @@ fn print(found: &Finding) {
         .iter()
         .map(|(band, ..)| format!("{}–{} Hz", band.low_hz, band.high_hz));
     let heads: Vec<String> = heads.map(|h| format!("{h:>17}")).collect();
-    println!(
+    say!(
         "\nerror in % of the mean, in time / in frequency\n{:43}{}",
         "",
         heads.concat()
@@ -184,7 +184,7 @@ fn print(found: &Finding) {
                 format!("{:>17}", format!("{time:.2} / {frequency:.2}"))
             };
             let cells: Vec<String> = errors.bands.iter().map(cell).collect();
-            println!("{what:43}{}", cells.concat());
+            say!("{what:43}{}", cells.concat());
         }
     }
 }

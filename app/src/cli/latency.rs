@@ -103,7 +103,7 @@ const US: f64 = 1e-3;
 
 fn print_json(period_us: u64, m: &Measured) {
     let p = |share| m.wake.percentile(share) as f64 * US;
-    println!(
+    say!(
         "{}",
         json!({
             "period_us": period_us,
@@ -125,12 +125,13 @@ fn print_json(period_us: u64, m: &Measured) {
 }
 
 fn print_text(period_us: u64, m: &Measured) {
-    println!(
+    say!(
         "wake-up latency at {period_us} µs over {} cycles, {} missed",
-        m.cycles, m.misses
+        m.cycles,
+        m.misses
     );
     let p = |share| m.wake.percentile(share) as f64 * US;
-    println!(
+    say!(
         "p50 {:.1} µs   p99 {:.1} µs   p99.9 {:.1} µs   max {:.1} µs\n",
         p(0.5),
         p(0.99),
@@ -150,14 +151,14 @@ fn print_text(period_us: u64, m: &Measured) {
     for (bound, count) in rows {
         // A logarithmic bar: one late wake-up among a million must be seen.
         let bar = (40.0 * (count as f64 + 1.0).ln() / (most as f64 + 1.0).ln()).ceil() as usize;
-        println!(
+        say!(
             "{:>9} µs {:>10}  {}",
             format!("< {bound}"),
             count,
             "█".repeat(bar)
         );
     }
-    println!(
+    say!(
         "\nscheduler {}{}, memory {}, governor {}, kernel {}",
         m.rt.scheduler,
         m.rt.priority.map_or(String::new(), |p| format!(" {p}")),
@@ -174,6 +175,6 @@ fn print_text(period_us: u64, m: &Measured) {
         },
     );
     for missing in &m.rt.missing {
-        println!("- {missing}");
+        say!("- {missing}");
     }
 }

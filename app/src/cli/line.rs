@@ -90,18 +90,18 @@ fn check(a: &FileArguments) -> Result<(), Failure> {
     let wave_kmh = linear.wave_speed * 3.6;
     if a.json {
         let droppers = linear.droppers.len();
-        println!(
+        say!(
             "{}",
             json!({ "ok": true, "name": line.name, "spans": spans, "length_m": length, "droppers": droppers,
                     "dofs": linear.dofs(), "wave_speed_kmh": wave_kmh })
         );
     } else {
-        println!(
+        say!(
             "{}: {spans} spans, {length:.1} m, {} droppers",
             line.name,
             linear.droppers.len()
         );
-        println!(
+        say!(
             "rest position found in {} rounds, {} unknowns, wave speed {wave_kmh:.0} km/h",
             linear.statics.rounds,
             linear.dofs()
@@ -118,13 +118,13 @@ fn statics(a: &FileArguments) -> Result<(), Failure> {
     let report = StaticReport::of(&line, PLACES_EVERY_M)
         .map_err(|e| Failure::Input(format!("{}: {e}", a.file.display())))?;
     if a.json {
-        println!(
+        say!(
             "{}",
             serde_json::to_string(&report).map_err(|e| Failure::Environment(e.to_string()))?
         );
         return Ok(());
     }
-    println!(
+    say!(
         "{} unknowns; forces in N, lengths in m, sag in mm",
         report.dofs
     );
@@ -134,7 +134,7 @@ fn statics(a: &FileArguments) -> Result<(), Failure> {
             .iter()
             .map(|d| format!("{:.1} ({:.3})", d.force_n, d.length_m))
             .collect();
-        println!(
+        say!(
             "span {:2}  sag {:5.2}  droppers {}",
             span.index,
             span.sag_mm,
@@ -153,7 +153,7 @@ fn statics(a: &FileArguments) -> Result<(), Failure> {
             cells.iter().map(|v| format!("{v:.3}")).collect()
         })
         .collect();
-    println!();
+    say!();
     text::table(
         &["support at m", "height mm", "stagger m", "elasticity mm/N"],
         &rows,
@@ -171,10 +171,10 @@ fn modes(a: &FileArguments, n: usize) -> Result<(), Failure> {
     }
     let freq_hz = line.frequencies(n).map_err(Failure::input)?;
     if a.json {
-        println!("{}", json!({ "dofs": line.dofs(), "freq_hz": freq_hz }));
+        say!("{}", json!({ "dofs": line.dofs(), "freq_hz": freq_hz }));
     } else {
         for (i, f) in freq_hz.iter().enumerate() {
-            println!("{:5}  {f:.4} Hz", i + 1);
+            say!("{:5}  {f:.4} Hz", i + 1);
         }
     }
     Ok(())

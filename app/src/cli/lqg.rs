@@ -117,11 +117,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             if design.json {
                 let mut all = to_json(&assessment);
                 all["predictive"] = json!(predictive);
-                println!("{all}");
+                say!("{all}");
             } else {
                 print_text(&assessment);
                 if !design.as_run {
-                    println!(
+                    say!(
                         "\nThis is the loop as published; --as-run judges it as the bench runs it."
                     );
                 }
@@ -300,25 +300,29 @@ fn to_json(a: &Assessment) -> Value {
 
 fn print_text(a: &Assessment) {
     let gains: Vec<String> = a.gains.lqr.gain.iter().map(|k| text::number(*k)).collect();
-    println!("K = [{}]", gains.join(", "));
-    println!(
+    say!("K = [{}]", gains.join(", "));
+    say!(
         "ρ open {:.6}   regulated {:.6}   estimator {:.6}   whole loop {:.6}\n",
-        a.rho_open, a.rho_lqr, a.rho_estimator, a.rho_loop
+        a.rho_open,
+        a.rho_lqr,
+        a.rho_estimator,
+        a.rho_loop
     );
     let Some(all) = channels(a) else {
-        println!("The whole loop is unstable: it has no margins.");
+        say!("The whole loop is unstable: it has no margins.");
         return;
     };
     print_margins(&all);
     if let Verdict::TooLittleMargin { disk, needed, .. } = a.verdict(RECOMMENDED_DISK) {
-        println!("\nThe smallest disk margin is {disk:.3}; {needed} or more is recommended.");
+        say!("\nThe smallest disk margin is {disk:.3}; {needed} or more is recommended.");
     }
 }
 
 fn print_predictive(a: &PredictiveAssessment) {
-    println!(
+    say!(
         "\nPredictive controller with the same k_i: ρ observer {:.6}   whole loop {:.6}\n",
-        a.observer_radius, a.rho_loop
+        a.observer_radius,
+        a.rho_loop
     );
     match &a.margins {
         Some(m) => print_margins(&[
@@ -326,7 +330,7 @@ fn print_predictive(a: &PredictiveAssessment) {
             ("position", &m.position),
             ("force", &m.force),
         ]),
-        None => println!("The whole loop is unstable: it has no margins."),
+        None => say!("The whole loop is unstable: it has no margins."),
     }
 }
 
@@ -379,7 +383,7 @@ fn map(design: &Design, points: usize) -> Result<(), Failure> {
         stability_map(&prepared, &tuning, &q_over_r, &k_i, threads).map_err(Failure::input)?;
     let delayed = delay_map(&prepared, &tuning, &delays, &k_i, threads).map_err(Failure::input)?;
     if design.json {
-        println!(
+        say!(
             "{}",
             json!({ "q_over_r": tuned.q_over_r, "k_i": tuned.k_i, "rho": tuned.rho,
                     "extra_delay_cycles": delayed.extra_delay_steps, "rho_delay": delayed.rho })
@@ -397,17 +401,17 @@ fn map(design: &Design, points: usize) -> Result<(), Failure> {
             })
             .collect()
     };
-    println!(
+    say!(
         "● stable   · unstable   k_i from {:.0} to {:.0} kN/m, left to right\n",
         k_i[0] / 1e3,
         k_i[points - 1] / 1e3
     );
     for (q, rho) in tuned.q_over_r.iter().zip(&tuned.rho).rev() {
-        println!("Q/R {q:>9.3}  {}", row(rho));
+        say!("Q/R {q:>9.3}  {}", row(rho));
     }
-    println!("\nextra delay at Q/R = {}:", design.q / design.r);
+    say!("\nextra delay at Q/R = {}:", design.q / design.r);
     for (steps, rho) in delayed.extra_delay_steps.iter().zip(&delayed.rho) {
-        println!("{steps} cycles       {}", row(rho));
+        say!("{steps} cycles       {}", row(rho));
     }
     Ok(())
 }

@@ -21,9 +21,10 @@ impl Progress {
         if self.shown.is_some_and(|s| s != percent) {
             self.shown = Some(percent);
             let filled = "█".repeat((percent / 4) as usize);
-            eprint!("\r{} {filled:25} {percent:3} %", self.what);
+            let mut terminal = std::io::stderr().lock();
             // A terminal that cannot be written to misses nothing else.
-            let _ = std::io::stderr().flush();
+            let _ = write!(terminal, "\r{} {filled:25} {percent:3} %", self.what);
+            let _ = terminal.flush();
         }
     }
 }
@@ -32,7 +33,8 @@ impl Progress {
     /// Clears the line for what comes next.
     pub fn clear(&mut self) {
         if self.shown.is_some_and(|s| s != u32::MAX) {
-            eprint!("\r{:60}\r", "");
+            // As above.
+            let _ = write!(std::io::stderr().lock(), "\r{:60}\r", "");
             self.shown = Some(u32::MAX);
         }
     }

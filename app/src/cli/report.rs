@@ -47,13 +47,13 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
     };
     let written = report::write(&options).map_err(failure)?;
     if a.json {
-        println!("{written}");
+        say!("{written}");
         return Ok(());
     }
     for recording in written["recordings"].as_array().into_iter().flatten() {
-        println!("{}", sentence(recording));
+        say!("{}", sentence(recording));
     }
-    println!("written: {}", a.out.display());
+    say!("written: {}", a.out.display());
     Ok(())
 }
 

@@ -127,21 +127,21 @@ impl RigArguments {
 }
 
 fn say(text: &str) {
-    eprintln!("{text}");
+    tell!("{text}");
 }
 
 /// What usually comes after a step.
 fn tell_next(step: &str) {
     let at = ORDER.iter().position(|(name, _)| *name == step);
     if let Some((name, what)) = at.and_then(|at| ORDER.get(at + 1)) {
-        eprintln!("next: {name} ({what})");
+        tell!("next: {name} ({what})");
     }
 }
 
 fn run_scan(a: &RigArguments) -> Result<(), Failure> {
     let found = scan::scan(&a.stand()?)?;
     if a.json {
-        println!("{}", scan_json(&found));
+        say!("{}", scan_json(&found));
     } else {
         print_scan(&found);
     }
@@ -176,9 +176,11 @@ fn scan_json(found: &Scan) -> Value {
 }
 
 fn print_scan(found: &Scan) {
-    println!(
+    say!(
         "{}: {} of {} exchanges answered\n",
-        found.rig, found.good, found.tried
+        found.rig,
+        found.good,
+        found.tried
     );
     let rows: Vec<Vec<String>> = found
         .devices
@@ -193,7 +195,7 @@ fn print_scan(found: &Scan) {
         })
         .collect();
     text::table(&["device", "state", "exchanges", "lost", "late"], &rows);
-    println!();
+    say!();
     let rows: Vec<Vec<String>> = found
         .inputs
         .iter()
@@ -213,18 +215,18 @@ fn print_scan(found: &Scan) {
 fn run_home(a: &RigArguments) -> Result<(), Failure> {
     let homed = home::home(&a.stand()?)?;
     if a.json {
-        println!(
+        say!(
             "{}",
             json!({ "homed": true, "was_needed": homed.was_needed, "seconds": homed.seconds, "position_m": homed.position_m })
         );
     } else if homed.was_needed {
-        println!(
+        say!(
             "homed in {:.1} s; the motor is at {} m",
             homed.seconds,
             text::number(homed.position_m.unwrap_or(f64::NAN))
         );
     } else {
-        println!("nothing to do: the drive knows where it is");
+        say!("nothing to do: the drive knows where it is");
     }
     tell_next("home");
     Ok(())
@@ -233,7 +235,7 @@ fn run_home(a: &RigArguments) -> Result<(), Failure> {
 fn run_check(a: &RigArguments) -> Result<(), Failure> {
     let checked = check::check(&a.stand()?, &mut say)?;
     if a.json {
-        println!("{}", check_json(&checked));
+        say!("{}", check_json(&checked));
     } else {
         print_check(&checked);
     }
@@ -271,7 +273,7 @@ fn print_check(checked: &Checked) {
         .collect();
     text::table(&["question", "", "found"], &rows);
     for item in checked.items.iter().filter(|i| !i.held) {
-        println!("\n{}: {}", item.question, item.advice);
+        say!("\n{}: {}", item.question, item.advice);
     }
 }
 
@@ -288,7 +290,7 @@ fn run_jog(a: &JogArguments) -> Result<(), Failure> {
     };
     let jogged = jog::jog(&a.rig.stand()?, &wanted)?;
     if a.rig.json {
-        println!(
+        say!(
             "{}",
             json!({
                 "target_m": jogged.target_m, "position_m": jogged.position_m, "force_n": jogged.force_n,
@@ -296,9 +298,11 @@ fn run_jog(a: &JogArguments) -> Result<(), Failure> {
             })
         );
     } else {
-        println!(
+        say!(
             "sent to {:.6} m: position {:.6} m, force {:.2} N; parked again",
-            jogged.target_m, jogged.position_m, jogged.force_n
+            jogged.target_m,
+            jogged.position_m,
+            jogged.force_n
         );
     }
     Ok(())

@@ -281,7 +281,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let recorded = record::finish(&mut report, result.as_ref().ok());
     let result = result?;
     if arguments.json {
-        println!("{}", to_json(&report, result, recorded.as_ref()));
+        say!("{}", to_json(&report, result, recorded.as_ref()));
     } else {
         print_text(&report, &result);
     }
@@ -300,7 +300,7 @@ fn start_failure(e: StartError) -> Failure {
 }
 
 fn say(text: &str) {
-    eprintln!("{text}");
+    tell!("{text}");
 }
 
 fn run_exact(
@@ -371,7 +371,7 @@ fn run_real_time(
     };
     run.user.display = None;
     for missing in &run.rt.missing {
-        eprintln!("note: {missing}");
+        tell!("note: {missing}");
     }
     let designer = run.designer.take();
     let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
@@ -384,7 +384,7 @@ fn run_real_time(
         for (device, told) in devices.iter().zip(&mut problems) {
             let problem = device.problem();
             if problem != *told {
-                problem.iter().for_each(|text| eprintln!("note: {text}"));
+                problem.iter().for_each(|text| tell!("note: {text}"));
                 *told = problem;
             }
         }
@@ -540,14 +540,14 @@ fn result(r: &Report, loaded: &LoadedSession, against: Option<Against>) -> Resul
 /// The steady-state bench's result in a few lines.
 fn print_steady(result: &Value) {
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
-    println!(
+    say!(
         "\nforce, last span   mean {:.3} N   σ {:.3} N   max {:.1}   min {:.1} N",
         number(&result["mean_n"]),
         number(&result["std_n"]),
         number(&result["max_n"]),
         number(&result["min_n"])
     );
-    println!(
+    say!(
         "direct solution    mean {:.3} N   σ {:.3} N   the run is {:.2} % of σ away from it",
         number(&result["direct"]["mean_n"]),
         number(&result["direct"]["std_n"]),
@@ -558,7 +558,7 @@ fn print_steady(result: &Value) {
         Some(false) => "two spans do not agree yet",
         None => "no agreement was asked for",
     };
-    println!(
+    say!(
         "after {} spans: {agreed} (change {:.2} %, residual {:.2} % of σ)",
         number(&result["spans"]),
         number(&result["span_change_pct"]),
@@ -576,7 +576,7 @@ fn print_result(result: &Value) {
         print_steady(result);
         return;
     }
-    println!(
+    say!(
         "\nforce, 20 Hz    mean {:.2} N   σ {:.2} N   max {:.1}   min {:.1} N   loss of contact {:.2} %",
         number("mean_n"),
         number("std_n"),
@@ -592,21 +592,21 @@ fn print_result(result: &Value) {
     };
     let bands: Vec<String> = bands.into_iter().flatten().map(of_band).collect();
     let losses = &result["contact_force"]["losses"];
-    println!(
+    say!(
         "σ by band       {}   losses {}, longest {:.0} ms",
         bands.join("   "),
         losses["count"],
         1e3 * losses["longest_s"].as_f64().unwrap_or(f64::NAN)
     );
     let tracking = |key: &str| result["tracking_mm"][key].as_f64().unwrap_or(f64::NAN);
-    println!(
+    say!(
         "tracking        mean {:.3}   σ {:.3}   max {:.3} mm",
         tracking("mean"),
         tracking("std"),
         tracking("max_abs")
     );
     if !result["error_filtered_pct"].is_null() {
-        println!(
+        say!(
             "error index     {:.2} % (20 Hz)   {:.2} % (40 Hz)   {:.2} % (raw) against the implicit reference",
             number("error_filtered_pct"),
             number("error_40hz_pct"),
@@ -634,7 +634,7 @@ fn print_text(r: &Report, result: &Value) {
         })
         .collect();
     text::table(&["channel", "unit", "mean", "std", "min", "max"], &rows);
-    println!(
+    say!(
         "\n{}: {:.3} s running, {} cycles, {} overruns, {} skipped, {} dropped; ended {}",
         r.bench.id,
         r.running_s(),
@@ -648,6 +648,6 @@ fn print_text(r: &Report, result: &Value) {
     if let Some(rt) = &r.rt
         && !rt.is_real_time()
     {
-        println!("the loop had no real-time rights; see the notes above");
+        say!("the loop had no real-time rights; see the notes above");
     }
 }

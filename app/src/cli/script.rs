@@ -54,7 +54,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.check {
         return check(&source, &file, arguments.json);
     }
-    if !(arguments.time_limit > 0.0) {
+    if arguments.time_limit.is_nan() || arguments.time_limit <= 0.0 {
         return Err(Failure::Input(format!(
             "--time-limit {} is refused: it must be above 0 s",
             arguments.time_limit
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         show(output, is_json, events);
     });
     if is_json {
-        println!("{}", outcome.to_json(&file));
+        say!("{}", outcome.to_json(&file));
     }
     judge(&outcome)
 }
@@ -93,11 +93,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 fn check(source: &str, file: &str, is_json: bool) -> Result<(), Failure> {
     let found = script::check(source, file);
     if is_json {
-        let mut outcome = Outcome::default();
-        outcome.error = found.as_ref().err().cloned();
-        println!("{}", outcome.to_json(file));
+        let outcome = Outcome {
+            error: found.as_ref().err().cloned(),
+            ..Outcome::default()
+        };
+        say!("{}", outcome.to_json(file));
     } else if found.is_ok() {
-        println!("{file}: well-formed");
+        say!("{file}: well-formed");
     }
     found.map_err(Failure::input)
 }
@@ -106,9 +108,9 @@ fn check(source: &str, file: &str, is_json: bool) -> Result<(), Failure> {
 fn show(output: Output, is_json: bool, events: bool) {
     let say = |text: String| {
         if is_json {
-            eprintln!("{text}");
+            tell!("{text}");
         } else {
-            println!("{text}");
+            say!("{text}");
         }
     };
     match output {
@@ -116,11 +118,11 @@ fn show(output: Output, is_json: bool, events: bool) {
         Output::Table(table) => say(format!("\n{}\n{}", table.name, table.to_text())),
         Output::Check(check) => say(check.words()),
         Output::Plot(_, path) | Output::File(path) => {
-            eprintln!("written to {}", path.display());
+            tell!("written to {}", path.display());
         }
         Output::Note(text) => {
             if events || text.starts_with("warning") {
-                eprintln!("{text}");
+                tell!("{text}");
             }
         }
         Output::Progress(..) => {}

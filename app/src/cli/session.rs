@@ -139,12 +139,12 @@ fn check(a: &PathArguments) -> Result<(), Failure> {
             ("problems".into(), json!(report.problems)),
             ("missing_ticks".into(), json!(missing)),
         ]);
-        println!("{}", Value::Object(map));
+        say!("{}", Value::Object(map));
     } else {
         for problem in &report.problems {
-            println!("{problem}");
+            say!("{problem}");
         }
-        println!(
+        say!(
             "{}: {} frames, {} events, {:.3} s, {} ticks without a frame, {} lost by the recorder",
             if report.info.ok { "sound" } else { "not sound" },
             report.info.frames,

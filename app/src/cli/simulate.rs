@@ -122,7 +122,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             arguments.dt_s(),
             arguments.modes,
             Some(&home::cache_dir()),
-            &mut |notice| eprintln!("note: {notice}"),
+            &mut |notice| tell!("note: {notice}"),
             &mut |part| preparing.set(part),
         )
         .map_err(Failure::input)?;
@@ -144,7 +144,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let simulated: Series = simulated.map_err(Failure::input)?;
     let wall_s = begin.elapsed().as_secs_f64();
     for warning in &simulated.warnings {
-        eprintln!("warning: {warning}");
+        tell!("warning: {warning}");
     }
     let unknowns = wire.unknowns();
     let report = Report::of(
@@ -164,7 +164,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             .map_err(|e| Failure::Environment(format!("cannot write '{}': {e}", out.display())))?;
     }
     if arguments.json {
-        println!("{}", to_json(arguments.scheme, &report, wall_s)?);
+        say!("{}", to_json(arguments.scheme, &report, wall_s)?);
     } else {
         print_text(arguments.scheme, &run, &report, wall_s);
     }
@@ -180,7 +180,7 @@ fn to_json(scheme: Scheme, report: &Report, wall_s: f64) -> Result<Value, Failur
 }
 
 fn print_text(scheme: Scheme, run: &Run, r: &Report, wall_s: f64) {
-    println!(
+    say!(
         "{} at {} km/h with {:.2} N uplift, spans {} to {}, {} unknowns, {} ms steps",
         scheme.name(),
         run.speed_kmh,
@@ -190,24 +190,33 @@ fn print_text(scheme: Scheme, run: &Run, r: &Report, wall_s: f64) {
         r.dofs,
         r.dt_s * 1e3
     );
-    println!(
+    say!(
         "force, 20 Hz    mean {:.2} N   σ {:.2} N   max {:.1}   min {:.1} N",
-        r.mean_n, r.std_n, r.max_n, r.min_n
+        r.mean_n,
+        r.std_n,
+        r.max_n,
+        r.min_n
     );
-    println!(
+    say!(
         "  F_m ± 3σ      {:.1} to {:.1} N",
-        r.stat_min_n, r.stat_max_n
+        r.stat_min_n,
+        r.stat_max_n
     );
-    println!(
+    say!(
         "force, raw      mean {:.2} N   σ {:.2} N   max {:.1}   min {:.1} N   loss of contact {:.2} %",
-        r.raw.mean_n, r.raw.std_n, r.raw.max_n, r.raw.min_n, r.loss_pct
+        r.raw.mean_n,
+        r.raw.std_n,
+        r.raw.max_n,
+        r.raw.min_n,
+        r.loss_pct
     );
-    println!(
+    say!(
         "uplift          {:.1} mm at most at the supports; slack droppers: at most {}",
-        r.uplift_max_mm, r.max_slack
+        r.uplift_max_mm,
+        r.max_slack
     );
     if let (Some(filtered), Some(raw)) = (r.error_filtered_pct, r.error_raw_pct) {
-        println!("error index     {filtered:.2} % filtered, {raw:.2} % raw");
+        say!("error index     {filtered:.2} % filtered, {raw:.2} % raw");
     }
-    println!("{:.2} s simulated in {wall_s:.2} s", r.simulated_s);
+    say!("{:.2} s simulated in {wall_s:.2} s", r.simulated_s);
 }

@@ -174,7 +174,7 @@ fn frf(a: &Frf) -> Result<(), Failure> {
             .iter()
             .map(|(hz, h)| json!({ "freq_hz": hz, "re": h.re, "im": h.im }))
             .collect();
-        println!("{}", json!({ "speed_kmh": a.line.speed, "points": points }));
+        say!("{}", json!({ "speed_kmh": a.line.speed, "points": points }));
         return Ok(());
     }
     let rows: Vec<Vec<String>> = points
@@ -241,14 +241,14 @@ fn direct(a: &Direct) -> Result<(), Failure> {
             .enumerate()
             .map(|(k, f)| json!({ "k": k, "re": f.re, "im": f.im }))
             .collect();
-        println!(
+        say!(
             "{}",
             json!({ "speed_kmh": line.speed_kmh, "mean_n": force.mean(), "std_n": force.std(),
                     "harmonics": harmonics })
         );
         return Ok(());
     }
-    println!(
+    say!(
         "{}, {:.3} km/h, {} harmonics: mean {:.3} N   σ {:.3} N\n",
         specimen.name,
         line.speed_kmh,
@@ -333,7 +333,7 @@ fn print_sweep(points: &[Point], as_json: bool) {
                         "run": p.run })
             })
             .collect();
-        println!("{}", json!({ "points": points }));
+        say!("{}", json!({ "points": points }));
         return;
     }
     let of_run = |p: &Point, key: &str| {

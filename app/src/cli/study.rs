@@ -83,12 +83,12 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
             let study = load(of)?;
             let samples = study.plan().map_err(failure)?;
             if of.json {
-                println!(
+                say!(
                     "{}",
                     json!({ "samples": samples, "out": study.directory() })
                 );
             } else {
-                println!(
+                say!(
                     "{samples} tasks, 0 to {}; results go to {}",
                     samples - 1,
                     study.directory().display()
@@ -100,7 +100,7 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
             let study = load(&task.of)?;
             let is_done = study.task(task.index).map_err(failure)?;
             if task.of.json {
-                println!(
+                say!(
                     "{}",
                     json!({ "index": task.index, "failed": !is_done, "out": study.directory() })
                 );
@@ -110,7 +110,7 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
                 } else {
                     "failed; the reason stands in its file"
                 };
-                println!("task {}: {words}", task.index);
+                say!("task {}: {words}", task.index);
             }
             Ok(())
         }
@@ -158,20 +158,23 @@ fn tell(of: &Of, directory: &Path, summary: &Summary, effort: Option<(usize, f64
             object["wall_s"] = json!(wall_s);
             object["cpu_s"] = json!(summary.cpu_s);
         }
-        println!("{object}");
+        say!("{object}");
         return;
     }
-    println!(
+    say!(
         "{} samples: {} done, {} failed",
-        summary.samples, summary.done, summary.failed
+        summary.samples,
+        summary.done,
+        summary.failed
     );
     if let Some((jobs, wall_s)) = effort {
-        println!(
+        say!(
             "{} computed now by {jobs} threads in {wall_s:.1} s ({:.1} s of the processors)",
-            summary.computed, summary.cpu_s
+            summary.computed,
+            summary.cpu_s
         );
     }
-    println!(
+    say!(
         "table    {}\npicture  {}",
         summary.table.display(),
         summary.picture.display()

@@ -43,7 +43,7 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) {
             text.push_str(&cell);
             text.push_str("  ");
         }
-        println!("{}", text.trim_end());
+        say!("{}", text.trim_end());
     };
     line(&mut heading.iter().copied());
     for row in rows {

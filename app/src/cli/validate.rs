@@ -43,17 +43,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     drop(progress);
     let result = result.map_err(Failure::input)?;
     if arguments.json {
-        println!(
+        say!(
             "{}",
             serde_json::to_string(&result).map_err(|e| Failure::Environment(e.to_string()))?
         );
     } else {
-        println!(
+        say!(
             "{}; filter: Butterworth order {} at {} Hz, both ways",
-            standard.edition, standard.filter.order, standard.filter.cutoff_hz
+            standard.edition,
+            standard.filter.order,
+            standard.filter.cutoff_hz
         );
         for case in &result.cases {
-            println!("\n{} km/h", case.speed_kmh);
+            say!("\n{} km/h", case.speed_kmh);
             let rows: Vec<Vec<String>> = case
                 .bands
                 .iter()
@@ -70,7 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
                 .collect();
             text::table(&["band", "", "value", "low", "high"], &rows);
         }
-        println!();
+        say!();
     }
     if result.held {
         Ok(())

@@ -4,9 +4,11 @@
 use super::IterateError;
 use crate::conductor::Outcome;
 use crate::follower::Follower;
+use crate::permit;
 use crate::recording::{self, Recording, Remarks, Subject};
 use crate::runtime::{self, Prepared};
 use crate::session::LoadedSession;
+use rt_core::calibration::date::Date;
 use rt_core::channel::{Frame, Layout};
 use rt_core::record::header::SessionHeader;
 use rt_core::record::setup::RecorderSetup;
@@ -99,17 +101,21 @@ pub fn run<S: FnMut(&Frame)>(
         }
         Pace::Real => {
             let mut run = runtime::start_real_time(loaded)?;
-            let opened = on_layout(&run.layout).and_then(|on_frame| {
-                let subject = Subject {
-                    loaded,
-                    layout: &run.layout,
-                    params: &run.params,
-                    rt: Some(&run.rt),
-                    t0: SystemTime::now(),
-                };
-                let recording = recorded.begin(&subject).map_err(IterateError::Recording)?;
-                Ok((on_frame, recording))
-            });
+            let permit = permit::unattended(&run.user.rig.spec, &run.rt, Date::today());
+            let permit = permit.map_err(IterateError::Unfit);
+            let opened = permit
+                .and_then(|()| on_layout(&run.layout))
+                .and_then(|on_frame| {
+                    let subject = Subject {
+                        loaded,
+                        layout: &run.layout,
+                        params: &run.params,
+                        rt: Some(&run.rt),
+                        t0: SystemTime::now(),
+                    };
+                    let recording = recorded.begin(&subject).map_err(IterateError::Recording)?;
+                    Ok((on_frame, recording))
+                });
             let (mut on_frame, recording) = match opened {
                 Ok(opened) => opened,
                 Err(e) => {

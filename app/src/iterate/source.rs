@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 /// See the module's text.
 pub enum Source {
     /// A session file.
-    File(LoadedSession),
+    File(Box<LoadedSession>),
     /// A recording.
     Recording {
         /// The recording.
@@ -40,7 +40,7 @@ impl Source {
     /// Opens a session file (.ron) or a recording (.mcap).
     pub fn open(path: &Path) -> Result<Self, IterateError> {
         let source = if path.extension().is_some_and(|e| e == "ron") {
-            Self::File(LoadedSession::load(path)?)
+            Self::File(Box::new(LoadedSession::load(path)?))
         } else {
             let session = Box::new(Session::open(path)?);
             let embedded = Box::new(Embedded::unpack(session.header())?);

@@ -86,7 +86,7 @@ impl CommissioningPanel {
     fn step(&mut self, ui: &mut Ui, bench: &Bench<'_>, step: Step, asks: &mut Vec<Ask>) {
         let is_free = matches!(bench.state, State::Idle | State::Ready);
         ui.horizontal(|ui| {
-            let button = Button::new(step.name()).min_size(egui::vec2(92.0, 28.0));
+            let button = Button::new(step.name()).min_size(egui::vec2(108.0, 28.0));
             let response = ui
                 .add_enabled(is_free, button)
                 .on_hover_text(
@@ -112,7 +112,7 @@ impl CommissioningPanel {
         if bench.id != jog::SPEC.id {
             ui.horizontal(|ui| {
                 let is_free = matches!(bench.state, State::Idle | State::Ready);
-                let button = Button::new("Jog …").min_size(egui::vec2(92.0, 28.0));
+                let button = Button::new("Jog …").min_size(egui::vec2(108.0, 28.0));
                 let response = ui.add_enabled(is_free, button);
                 if response
                     .on_disabled_hover_text("Stop the bench first.")
@@ -139,7 +139,9 @@ impl CommissioningPanel {
                     .monospace()
                     .size(18.0),
             );
-            ui.label(RichText::new(format!("range {low} to {high} m")).weak());
+            ui.label(
+                RichText::new(format!("range {:.0} to {:.0} mm", 1e3 * low, 1e3 * high)).weak(),
+            );
         });
         let speed = self
             .speed_m_per_s
@@ -203,7 +205,7 @@ impl CommissioningPanel {
 /// Calibration has a panel of its own.
 fn calibrate(ui: &mut Ui, asks: &mut Vec<Ask>) {
     ui.horizontal(|ui| {
-        let button = Button::new("Calibrate …").min_size(egui::vec2(92.0, 28.0));
+        let button = Button::new("Calibrate …").min_size(egui::vec2(108.0, 28.0));
         if ui.add(button).clicked() {
             asks.push(Ask::Command(UiCommand::Show(PanelKind::Rig)));
         }

@@ -119,7 +119,7 @@ impl BenchState {
             Err(DriverError::Start(e @ crate::runtime::StartError::Thread(_))) => {
                 Err(self.host.borrow_mut().terminate(EndKind::Environment, e))
             }
-            Err(e @ DriverError::Recording(_)) => {
+            Err(e @ (DriverError::Recording(_) | DriverError::Refused(_))) => {
                 Err(self.host.borrow_mut().terminate(EndKind::Environment, e))
             }
             Err(DriverError::Start(e)) => Err(wrong(e)),
@@ -170,7 +170,12 @@ impl BenchState {
                 .terminate(EndKind::Environment, message));
         }
         self.expect_state(State::Ready, "arm()")?;
-        self.running_driver()?.send(Command::Request(Request::Arm));
+        let driver = self.running_driver()?;
+        driver.send(Command::Request(Request::Arm));
+        // Such rigs are refused in real time; on the exact clock nobody has to look.
+        if driver.wants_confirmation() {
+            driver.send(Command::Request(Request::Confirm));
+        }
         self.reach(State::Armed, READY_S)
     }
 

@@ -6,6 +6,7 @@ use crate::changes::Changes;
 use crate::conductor::Outcome;
 use crate::event_text;
 use crate::hil_result::HilSamples;
+use crate::permit;
 use crate::recording::{self, Recorded, Recording};
 use crate::runtime::{self, Prepared, RealTimeRun, StartError};
 use crate::session::LoadedSession;
@@ -13,6 +14,7 @@ use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
 use crate::tuning::Outlet;
 use rt_core::bench::{BenchSpec, Update};
+use rt_core::calibration::date::Date;
 use rt_core::channel::{Frame, Layout};
 use rt_core::guard::State;
 use rt_core::link::{Command, Event, EventKind, StopCause, UserSide};
@@ -113,13 +115,17 @@ pub struct Driver {
     watch: Watch,
 }
 
+/// Begins the recording of a loop, if it is to be recorded; or says why it cannot.
+pub type BeginRecording<'a> =
+    dyn Fn(&Layout, &ParamSet, Option<&RtStatus>) -> Result<Option<Recording>, String> + 'a;
+
 impl Driver {
     /// Builds the loop of a session; nothing moves yet.
     pub fn start(
         loaded: &LoadedSession,
         is_exact: bool,
         watch: Watch,
-        record: &dyn Fn(&Layout, &ParamSet, Option<&RtStatus>) -> Result<Option<Recording>, String>,
+        record: &BeginRecording<'_>,
     ) -> Result<Self, DriverError> {
         let (source, layout, bench, designer, params, rt);
         if is_exact {
@@ -179,6 +185,15 @@ impl Driver {
         if let Some(user) = own.source.user() {
             user.display = None;
         }
+        let permit = match (&own.rt, own.source.user()) {
+            (Some(rt), Some(user)) => permit::unattended(&user.rig.spec, rt, Date::today()),
+            // On the exact clock nothing real moves.
+            _ => Ok(()),
+        };
+        if let Err(problem) = permit {
+            own.close();
+            return Err(DriverError::Refused(problem));
+        }
         match record(&own.layout, own.changes.applied(), own.rt.as_ref()) {
             Ok(recording) => own.recording = recording,
             Err(problem) => {
@@ -188,6 +203,12 @@ impl Driver {
             }
         }
         Ok(own)
+    }
+
+    /// Whether the rig is armed in two steps.
+    pub fn wants_confirmation(&mut self) -> bool {
+        let user = self.source.user();
+        user.is_some_and(|user| user.rig.spec.safety.confirm_within_s.is_some())
     }
 
     /// The bench's state.
@@ -262,12 +283,8 @@ impl Driver {
     }
 
     fn drain(&mut self, seen: &mut dyn FnMut(&Frame)) {
-        loop {
-            let frame = match self.source.user().and_then(|user| user.record.as_mut()) {
-                Some(ring) => ring.pop(),
-                None => break,
-            };
-            let Ok(frame) = frame else { break };
+        let newest = |source: &mut Source| source.user()?.record.as_mut()?.pop().ok();
+        while let Some(frame) = newest(&mut self.source) {
             self.take_frame(&frame);
             seen(&frame);
         }
@@ -415,6 +432,9 @@ pub enum DriverError {
     /// Its files do not make a bench.
     #[error(transparent)]
     Start(#[from] StartError),
+    /// It must not be armed by a script.
+    #[error("{0}")]
+    Refused(String),
     /// It cannot be recorded.
     #[error("the run cannot be recorded: {0}")]
     Recording(String),

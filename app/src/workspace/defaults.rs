@@ -30,6 +30,7 @@ pub fn tree(bench: &str) -> Tree<Pane> {
             &[K::Tuning, K::StabilityMap, K::Channels],
             &[K::Plots, K::Line, K::Spectra, K::Bode],
         ),
+        "jog" => (&[K::Channels, K::Parameters], &[K::Commissioning, K::Plots]),
         "pantograph-steady" => (&[K::Tuning, K::Channels], &[K::Plots, K::Spectra]),
         _ => (
             &[K::Parameters, K::Channels],

@@ -32,7 +32,12 @@ impl Workstation {
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
         let is_typing = ctx.egui_wants_keyboard_input();
-        let mut todo: Vec<UiCommand> = UiCommand::all()
+        // A key with Shift also fits the one without: the stricter ones are looked for first.
+        let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) =
+            UiCommand::all().partition(|c| c.shortcut().modifiers.shift);
+        let mut todo: Vec<UiCommand> = shifted
+            .into_iter()
+            .chain(plain)
             .filter(|c| !(is_typing && c.is_of_texts()))
             .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
             .collect();

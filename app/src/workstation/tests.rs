@@ -222,7 +222,7 @@ fn a_recording_by_hand_is_exported() {
         ("Temperature, °C", "21,5"),
         ("Wind, m/s", "-3"),
     ] {
-        let field = egui::accesskit::Role::TextInput;
+        let field = egui::Role::TextInput;
         let field = bench.harness.get_by_role_and_label(field, name);
         field.type_text(text);
         bench.harness.run_steps(2);

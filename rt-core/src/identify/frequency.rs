@@ -84,11 +84,7 @@ fn mismatch(
     response: &[Complex<f64>],
     delay: &[Complex<f64>],
 ) -> f64 {
-    let one = |(((u, y), g), late): (
-        ((&Complex<f64>, &Complex<f64>), &Complex<f64>),
-        &Complex<f64>,
-    )| {
-        let predicted = g * late * u;
+    let one = |(y, predicted): (&Complex<f64>, Complex<f64>)| {
         let size = y.norm_sqr() + predicted.norm_sqr();
         if size > 0.0 {
             (y - predicted).norm_sqr() / size
@@ -96,8 +92,9 @@ fn mismatch(
             0.0
         }
     };
-    let all = input.iter().zip(output).zip(response).zip(delay);
-    all.map(one).sum::<f64>() / input.len().max(1) as f64
+    let predicted = input.iter().zip(response).zip(delay);
+    let predicted = predicted.map(|((u, g), late)| g * late * u);
+    output.iter().zip(predicted).map(one).sum::<f64>() / input.len().max(1) as f64
 }
 
 #[cfg(test)]

@@ -28,14 +28,14 @@ pub struct Inputs<'a> {
 
 impl Inputs<'_> {
     /// What is in force from a tick on, as a deviation from rest; the reference of the frame before it.
-    fn from_tick(&self, tick: i64) -> f64 {
+    fn in_force(&self, tick: i64) -> f64 {
         let last = self.sent.len() as i64 - 1;
         let index = (tick - 1).min(last);
         let known = usize::try_from(index).ok().map(|i| self.sent[i]);
         // A skipped tick sends nothing: what was sent before stays.
         match known {
             Some(value) if value.is_finite() => value - self.rest,
-            Some(_) => self.from_tick(tick - 1),
+            Some(_) => self.in_force(tick - 1),
             None => 0.0,
         }
     }
@@ -59,8 +59,8 @@ impl HeldSystem {
         let mut outputs = Vec::with_capacity(inputs.sent.len());
         for tick in 0..inputs.sent.len() as i64 {
             outputs.push(x.iter().zip(self.c.iter()).map(|(x, c)| x * c).sum());
-            let before = inputs.from_tick(tick - lag - 1);
-            let since = inputs.from_tick(tick - lag);
+            let before = inputs.in_force(tick - lag - 1);
+            let since = inputs.in_force(tick - lag);
             for (i, out) in next.iter_mut().enumerate() {
                 let row = &row_major[i * n..(i + 1) * n];
                 let free: f64 = row.iter().zip(&x).map(|(a, x)| a * x).sum();

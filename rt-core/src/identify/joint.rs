@@ -116,13 +116,8 @@ pub fn identify_together(
         positive(hz, LN_FILTER);
     }
     let (positions, forces) = modelled(p);
-    let all = |pick: fn(&Record) -> &[f64]| {
-        records
-            .iter()
-            .flat_map(|r| pick(r))
-            .copied()
-            .collect::<Vec<f64>>()
-    };
+    let all =
+        |pick: fn(&Record) -> &[f64]| records.iter().flat_map(pick).copied().collect::<Vec<f64>>();
     let left = |pick: fn(&Record) -> &[f64], model: &[Vec<f64>]| {
         let squares: f64 = residuals(records, pick, model).iter().map(|x| x * x).sum();
         (squares / known_samples(records, pick).max(1) as f64).sqrt()

@@ -32,6 +32,7 @@ pub fn header(channels: usize, period_nanos: u64) -> SessionHeader {
         speed_kmh: Some(300.0),
         operator: "night shift".into(),
         notes: "two lines\nof notes".into(),
+        environment: [("rain".into(), "light".into())].into(),
         software_version: "0.1.0".into(),
         period_nanos,
         t0_unix_nanos: T0,

@@ -191,7 +191,7 @@ pub fn new(a: &NewArguments) -> Result<(), Failure> {
     };
     report(a, &calibration, &accepted, path.as_deref());
     if let Some(other) = named.filter(|_| path.is_some()) {
-        eprintln!(
+        tell!(
             "note: the rig file names calibration {other}; it goes on using that one until the file names {id}"
         );
     }
@@ -227,19 +227,19 @@ fn save_failure(e: SaveError) -> Failure {
 fn report(a: &NewArguments, c: &Calibration, accepted: &Accepted, path: Option<&std::path::Path>) {
     let doubts: Vec<String> = accepted.doubts.iter().map(ToString::to_string).collect();
     for doubt in &doubts {
-        eprintln!("note: {doubt}");
+        tell!("note: {doubt}");
     }
     if a.json {
         let mut value = to_json(c, path);
         if let Value::Object(map) = &mut value {
             map.insert("doubts".into(), json!(doubts));
         }
-        println!("{value}");
+        say!("{value}");
         return;
     }
     show::print(c);
     match path {
-        Some(path) => println!("\nkept as {}", path.display()),
-        None => println!("\nnot kept (--dry-run)"),
+        Some(path) => say!("\nkept as {}", path.display()),
+        None => say!("\nnot kept (--dry-run)"),
     }
 }

@@ -25,14 +25,14 @@ pub fn list(a: &ListArguments) -> Result<(), Failure> {
             .iter()
             .map(|s| to_json(&s.calibration, Some(&s.path)))
             .collect();
-        println!(
+        say!(
             "{}",
             json!({ "calibrations": all, "problems": library.problems })
         );
         return Ok(());
     }
     if wanted.is_empty() {
-        println!("no calibrations; take one with 'pantobench calibrate new', see its --help");
+        say!("no calibrations; take one with 'pantobench calibrate new', see its --help");
         return Ok(());
     }
     let row = |s: &&Stored| {
@@ -57,7 +57,7 @@ pub fn show(a: &ShowArguments) -> Result<(), Failure> {
     let library = a.places.library()?;
     let stored = library.find(&a.id).map_err(Failure::input)?;
     if a.json {
-        println!("{}", to_json(&stored.calibration, Some(&stored.path)));
+        say!("{}", to_json(&stored.calibration, Some(&stored.path)));
     } else {
         print(&stored.calibration);
     }
@@ -97,9 +97,9 @@ pub fn print(c: &Calibration) {
         ("repeatability", or_dash(fit.repeatability_n, "N")),
     ];
     for (name, value) in lines.iter().filter(|(_, value)| !value.is_empty()) {
-        println!("{name:20}{value}");
+        say!("{name:20}{value}");
     }
-    println!();
+    say!();
     let rows: Vec<Vec<String>> = c
         .points
         .iter()
@@ -159,12 +159,12 @@ pub fn check(a: &CheckArguments) -> Result<(), Failure> {
             })
         });
         let cells: Vec<Value> = cells.collect();
-        println!(
+        say!(
             "{}",
             json!({ "ok": ok, "cells": cells, "problems": found.library.problems })
         );
     } else if found.cells.is_empty() {
-        println!(
+        say!(
             "the rig '{}' has no load cells to calibrate",
             a.rig.display()
         );

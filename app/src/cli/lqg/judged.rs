@@ -84,7 +84,7 @@ impl Bode {
             .responses(&params, &frequencies)
             .map_err(Failure::Input)?;
         if self.json {
-            println!("{}", to_json(&found));
+            say!("{}", to_json(&found));
         } else {
             print_text(&found);
         }
@@ -114,7 +114,7 @@ fn to_json(found: &Responses) -> Value {
 
 fn print_text(found: &Responses) {
     let motor = &found.motor_model;
-    println!(
+    say!(
         "motor: {:.2} Hz, damping ratio {:.3}, delay {:.2} ms   loop: ρ {:.6}\n",
         motor.natural_hz,
         motor.damping_ratio,
@@ -144,7 +144,7 @@ fn print_text(found: &Responses) {
         "delay ms",
     ];
     text::table(&titles, &margins.collect::<Vec<_>>());
-    println!(
+    say!(
         "\nSize in dB and phase in degrees of the motor and of −L at each cut; −1 destabilises.\n"
     );
     let mut titles = vec!["Hz".to_owned(), "motor dB".into(), "motor °".into()];
@@ -187,7 +187,7 @@ pub fn map(
         }
     }
     if as_json {
-        println!("{}", json!({ "needed_disk": needed, "planes": planes }));
+        say!("{}", json!({ "needed_disk": needed, "planes": planes }));
     }
     Ok(())
 }
@@ -237,7 +237,7 @@ impl<'a> Mapped<'a> {
 
     fn print(&self, needed: f64) {
         let end = |values: &[f64], i: usize| units::significant(values[i], 3);
-        println!(
+        say!(
             "{}: {} {} to {} {}, left to right",
             self.plane.title,
             self.plane.x.label,
@@ -245,7 +245,7 @@ impl<'a> Mapped<'a> {
             end(&self.x, self.x.len() - 1),
             self.plane.x.unit
         );
-        println!("● disk margin of {needed} or more   ○ stable with less   · unstable\n");
+        say!("● disk margin of {needed} or more   ○ stable with less   · unstable\n");
         for (y, row) in self.y.iter().zip(&self.rows).rev() {
             let signs: String = row
                 .iter()
@@ -255,9 +255,9 @@ impl<'a> Mapped<'a> {
                     None => '·',
                 })
                 .collect();
-            println!("{:>9}  {signs}", units::significant(*y, 3));
+            say!("{:>9}  {signs}", units::significant(*y, 3));
         }
-        println!("{} {}\n", self.plane.y.label, self.plane.y.unit);
+        say!("{} {}\n", self.plane.y.label, self.plane.y.unit);
     }
 }
 

@@ -64,25 +64,25 @@ pub fn run(a: &IdentifyArguments) -> Result<(), Failure> {
     let written = if a.write || a.out.is_some() {
         let kept = edit::keep(&a.rig.rig, a.out.as_deref(), &found)?;
         if let Some(old) = &kept.old {
-            eprintln!("the file as it was: {}", old.display());
+            tell!("the file as it was: {}", old.display());
         }
         Some(kept.path)
     } else {
         None
     };
     if a.rig.json {
-        println!("{}", to_json(&found, written.as_deref()));
+        say!("{}", to_json(&found, written.as_deref()));
     } else {
         print(&found);
         match &written {
-            Some(path) => println!("\nwritten to {}", path.display()),
-            None => println!(
+            Some(path) => say!("\nwritten to {}", path.display()),
+            None => say!(
                 "\nnothing was written; --write puts it into the rig file, --out into a new one"
             ),
         }
     }
     for doubt in found.doubts() {
-        eprintln!("note: {doubt}");
+        tell!("note: {doubt}");
     }
     Ok(())
 }
@@ -141,7 +141,7 @@ fn print(found: &Identified) {
         &["value", "unit", "rig file", "found", "± 95 %", "change"],
         &rows,
     );
-    println!(
+    say!(
         "\nnoise at rest: force σ {:.3} N, position σ {:.2} µm; the force swung by {:.0} N about {:.1} N",
         found.force_noise_n,
         1e6 * found.position_noise_m,
@@ -151,7 +151,7 @@ fn print(found: &Identified) {
     let force = found
         .predicted_force_pct
         .map_or_else(String::new, |pct| format!(" and {pct:.2} % of its force"));
-    println!(
+    say!(
         "predicted {:.3} % of the motion{force} of a run that was not fitted",
         found.predicted_position_pct
     );

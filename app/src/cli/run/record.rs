@@ -14,7 +14,7 @@ pub fn recover_leftovers(arguments: &Arguments) {
         .iter()
         .flat_map(|d| recording::recover_leftovers(d))
     {
-        eprintln!("note: {text}");
+        tell!("note: {text}");
     }
 }
 
@@ -40,8 +40,8 @@ pub fn begin(arguments: &Arguments, subject: &Subject<'_>) -> Result<Option<Reco
         .and_then(|setup| Recording::begin(setup, subject.layout, subject.params.specs()))
         .map_err(|e| Failure::Input(format!("the run cannot be recorded: {e}")))?;
     match recording.path() {
-        Some(path) => eprintln!("recording to {}", path.display()),
-        None => eprintln!(
+        Some(path) => tell!("recording to {}", path.display()),
+        None => tell!(
             "waiting for a trigger; recordings go to {}",
             directory.display()
         ),
@@ -56,20 +56,20 @@ pub fn finish(report: &mut Report, result: Option<&Value>) -> Option<Recorded> {
     let lost_events = Timing::read(&report.timing.event_drops);
     if lost_events > 0 {
         summary.insert("lost_events".into(), lost_events.to_string());
-        eprintln!("warning: {lost_events} events came too fast to be recorded");
+        tell!("warning: {lost_events} events came too fast to be recorded");
     }
     let recorded = recording.finish(&reason, summary);
     if let Some(problem) = &recorded.problem {
-        eprintln!("warning: the recording does not hold the whole run: {problem}");
+        tell!("warning: the recording does not hold the whole run: {problem}");
     }
     for path in &recorded.paths {
-        eprintln!("recorded to {}", path.display());
+        tell!("recorded to {}", path.display());
     }
     if recorded.paths.is_empty() {
         if recorded.waited_for_triggers && recorded.problem.is_none() {
-            eprintln!("nothing was recorded: no trigger of the session fired");
+            tell!("nothing was recorded: no trigger of the session fired");
         } else {
-            eprintln!("pantobench session recover saves what was recorded before");
+            tell!("pantobench session recover saves what was recorded before");
         }
     }
     Some(recorded)

@@ -87,14 +87,14 @@ pub fn compare(a: &CompareArguments) -> Result<(), Failure> {
         write_new(path, &table::series_csv(&compared))?;
     }
     for note in &compared.notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     if a.json {
-        println!("{}", to_json(&compared, a));
+        say!("{}", to_json(&compared, a));
     } else {
         print(&compared);
         for path in a.out.iter().chain(&a.series) {
-            println!("written to {}", path.display());
+            say!("written to {}", path.display());
         }
     }
     Ok(())
@@ -246,7 +246,7 @@ fn to_json(compared: &Compared, a: &CompareArguments) -> Value {
 
 fn print(compared: &Compared) {
     let stretch = &compared.stretch;
-    println!(
+    say!(
         "{} [{}] by {}, {:.2} to {:.2} {}: {}\n",
         compared.channel.id,
         compared.channel.unit,
@@ -302,10 +302,10 @@ fn print(compared: &Compared) {
         .collect();
     let heading: Vec<&str> = heading.iter().map(String::as_str).collect();
     text::table(&heading, &rows);
-    println!();
+    say!();
     for against in &compared.others {
         let found = &against.difference;
-        println!(
+        say!(
             "{}: {} samples compared, difference {} {} rms ({} of it by resampling); {}",
             against.curve.name,
             found.compared,

@@ -115,9 +115,9 @@ pub fn export(a: &ExportArguments) -> Result<(), Failure> {
         if !a.channels.is_empty() {
             map.insert("channels".into(), json!(a.channels));
         }
-        println!("{}", Value::Object(map));
+        say!("{}", Value::Object(map));
     } else {
-        println!("{frames} frames written to {}", out.display());
+        say!("{frames} frames written to {}", out.display());
     }
     Ok(())
 }

@@ -26,14 +26,14 @@ pub fn recover(a: &PathArguments) -> Result<(), Failure> {
                 json!({ "part": r.part, "path": path, "error": error })
             })
             .collect();
-        println!("{}", json!({ "ok": failed == 0, "files": files }));
+        say!("{}", json!({ "ok": failed == 0, "files": files }));
     } else if done.is_empty() {
-        println!("nothing to recover in '{}'", a.path.display());
+        say!("nothing to recover in '{}'", a.path.display());
     } else {
         for recovered in &done {
             match &recovered.outcome {
-                Ok(path) => println!("recovered to {}", path.display()),
-                Err(e) => println!("not recovered: {e}"),
+                Ok(path) => say!("recovered to {}", path.display()),
+                Err(e) => say!("not recovered: {e}"),
             }
         }
     }

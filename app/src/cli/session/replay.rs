@@ -85,10 +85,10 @@ fn run_again(a: &ReplayArguments, session: &Session) -> Result<(), Failure> {
     drop(bar);
     let found = found.map_err(refused)?;
     for note in &found.notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     if a.json {
-        println!("{}", recomputed_json(&found));
+        say!("{}", recomputed_json(&found));
     } else {
         print_recomputed(&found);
     }
@@ -127,14 +127,16 @@ fn recomputed_json(r: &Recomputed) -> Value {
 
 fn print_recomputed(r: &Recomputed) {
     match r.proven {
-        None => println!("nothing could be computed again"),
-        Some((from, to)) => println!(
+        None => say!("nothing could be computed again"),
+        Some((from, to)) => say!(
             "{} of {} frames are identical, from tick {from} to tick {to}; {} ticks in between were skipped",
-            r.equal, r.frames, r.skipped
+            r.equal,
+            r.frames,
+            r.skipped
         ),
     }
     if r.as_kept > 0 {
-        println!(
+        say!(
             "{} of them are so only as far as their columns are kept: this older recording lacks the bits of \
              the loop's own timing, without which no checksum can be formed",
             r.as_kept
@@ -203,22 +205,22 @@ fn alterations(a: &ReplayArguments) -> Result<Alterations, Failure> {
 fn run_otherwise(a: &ReplayArguments, session: &Session) -> Result<(), Failure> {
     let alterations = alterations(a)?;
     let stop = stop_flag()?;
-    let say = |text: &str| eprintln!("{text}");
+    let say = |text: &str| tell!("{text}");
     let found = what_if(session, &alterations, say, &stop).map_err(refused)?;
     for note in &found.notes {
-        eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     if let Some(recorded) = &found.recording {
         match (recorded.paths.last(), &recorded.problem) {
-            (Some(path), _) => eprintln!("recorded to {}", path.display()),
-            (None, problem) => eprintln!(
+            (Some(path), _) => tell!("recorded to {}", path.display()),
+            (None, problem) => tell!(
                 "warning: the new run was not recorded: {}",
                 problem.as_deref().unwrap_or("unknown")
             ),
         }
     }
     if a.json {
-        println!("{}", what_if_json(session, &alterations, &found));
+        say!("{}", what_if_json(session, &alterations, &found));
     } else {
         print_what_if(session, &alterations, &found);
     }
@@ -305,7 +307,7 @@ fn what_if_json(session: &Session, alterations: &Alterations, found: &WhatIf) ->
 }
 
 fn print_what_if(session: &Session, alterations: &Alterations, found: &WhatIf) {
-    println!("{}: {}\n", session.header().title, alterations.words());
+    say!("{}: {}\n", session.header().title, alterations.words());
     let or_dash = |v: Option<f64>| text::number(v.unwrap_or(f64::NAN));
     let own = |id: &str| id.starts_with("loop.");
     let theirs = found.recorded.statistics().filter(|(s, _)| !own(s.id));
@@ -322,7 +324,7 @@ fn print_what_if(session: &Session, alterations: &Alterations, found: &WhatIf) {
         "channel", "unit", "mean", "what if", "std", "what if", "min", "what if", "max", "what if",
     ];
     text::table(&heading, &rows);
-    println!(
+    say!(
         "\nrunning {:.3} s, what if {:.3} s; ended {}",
         found.recorded.running_s(),
         found.computed.running_s(),
@@ -338,7 +340,7 @@ fn print_what_if(session: &Session, alterations: &Alterations, found: &WhatIf) {
                 .as_f64()
                 .map_or_else(|| "–".into(), text::number)
         };
-        println!(
+        say!(
             "{name:9} force, 20 Hz   mean {} N   σ {} N   max {}   min {} N   error {} %",
             number("mean_n"),
             number("std_n"),
@@ -348,7 +350,7 @@ fn print_what_if(session: &Session, alterations: &Alterations, found: &WhatIf) {
         );
     }
     match &found.comparison {
-        Err(problem) => println!("the forces cannot be compared: {problem}"),
+        Err(problem) => say!("the forces cannot be compared: {problem}"),
         Ok(c) => {
             let bands: Vec<String> = c
                 .bands
@@ -358,7 +360,7 @@ fn print_what_if(session: &Session, alterations: &Alterations, found: &WhatIf) {
                     format!("{low}–{high} Hz {:.2} %", b.by_filter_percent)
                 })
                 .collect();
-            println!(
+            say!(
                 "difference of the forces by {}: {:.2} % of the mean; {}",
                 along_name(found.along),
                 c.error_percent,

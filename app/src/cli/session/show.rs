@@ -13,11 +13,11 @@ pub fn list(a: &PathArguments) -> Result<(), Failure> {
     let entries = list::list(&a.path).map_err(failure)?;
     if a.json {
         let sessions: Vec<Value> = entries.iter().map(entry_json).collect();
-        println!("{}", json!({ "sessions": sessions }));
+        say!("{}", json!({ "sessions": sessions }));
         return Ok(());
     }
     if entries.is_empty() {
-        println!("no recordings in '{}'", a.path.display());
+        say!("no recordings in '{}'", a.path.display());
         return Ok(());
     }
     let rows: Vec<Vec<String>> = entries.iter().map(entry_row).collect();
@@ -27,7 +27,7 @@ pub fn list(a: &PathArguments) -> Result<(), Failure> {
     text::table(&heading, &rows);
     for entry in &entries {
         if let Err(e) = &entry.session {
-            eprintln!("{e}");
+            tell!("{e}");
         }
     }
     Ok(())
@@ -99,7 +99,7 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
     let session = open(&a.path)?;
     let (info, header) = (session.info(), session.header());
     let events = session.events(TimeRange::ALL).unwrap_or_else(|e| {
-        eprintln!("the events cannot be shown: {e}");
+        tell!("the events cannot be shown: {e}");
         Vec::new()
     });
     let end = session.end().cloned().unwrap_or_default();
@@ -127,16 +127,16 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
                 events.iter().map(event_record::to_json).collect(),
             ),
         ]);
-        println!("{}", Value::Object(map));
+        say!("{}", Value::Object(map));
         return Ok(());
     }
     print_info(&session, &info);
-    println!("\nevents");
+    say!("\nevents");
     for event in &events {
-        println!("{:10.3} s  {}", event.t_nanos as f64 * 1e-9, event.text);
+        say!("{:10.3} s  {}", event.t_nanos as f64 * 1e-9, event.text);
     }
     if !info.finished {
-        eprintln!(
+        tell!(
             "the recording was cut off; pantobench session recover {} makes a whole file of it",
             a.path.display()
         );
@@ -169,7 +169,7 @@ fn print_info(session: &Session, info: &SessionInfo) {
         ("ended", end.reason),
     ];
     for (name, value) in lines.iter().filter(|line| !line.1.is_empty()) {
-        println!("{name:15} {value}");
+        say!("{name:15} {value}");
     }
     let maps = [
         ("result", &end.result),
@@ -178,16 +178,16 @@ fn print_info(session: &Session, info: &SessionInfo) {
         ("files", &header.model_hashes),
     ];
     for (name, map) in maps.iter().filter(|map| !map.1.is_empty()) {
-        println!("\n{name}");
+        say!("\n{name}");
         for (key, value) in *map {
-            println!("  {key:18} {value}");
+            say!("  {key:18} {value}");
         }
     }
-    println!("\nparameters at the start");
+    say!("\nparameters at the start");
     for (id, value) in &header.parameters {
-        println!("  {id:18} {value}");
+        say!("  {id:18} {value}");
     }
-    println!();
+    say!();
     let rows: Vec<Vec<String>> = header
         .channels
         .iter()

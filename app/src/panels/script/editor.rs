@@ -29,7 +29,7 @@ pub fn show(ui: &mut Ui, text: &mut String, error_line: Option<usize>, is_editab
                 let numbers = numbers(lines, error_line, &font, theme::weak_text(dark), dark);
                 // The same distance from above as the text has in its frame.
                 ui.vertical(|ui| {
-                    ui.add_space(2.0);
+                    ui.add_space(6.0);
                     ui.add(egui::Label::new(numbers).selectable(false).extend());
                 });
                 let mut layouter = |ui: &Ui, buffer: &dyn egui::TextBuffer, _width: f32| {
