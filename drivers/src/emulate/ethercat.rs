@@ -40,7 +40,8 @@ const WAITING: usize = 64;
 /// See the module's text.
 pub struct Segment {
     devices: Vec<Esc>,
-    identities: Vec<(Identity, String)>,
+    /// Product codes as the rig file says.
+    products: Vec<u32>,
     /// Device and number among its sources of each input of the rig file.
     inputs: Vec<Option<(usize, usize)>>,
     world: World,
@@ -128,7 +129,6 @@ impl Segment {
         world: World,
     ) -> (Self, Producer<SegmentFault>) {
         let (put, faults) = RingBuffer::new(WAITING);
-        let mut identities = Vec::new();
         let mut devices: Vec<Esc> = config
             .devices
             .iter()
@@ -139,7 +139,6 @@ impl Segment {
                     product: device.product,
                     revision: device.revision.unwrap_or(1),
                 };
-                identities.push((identity, device.name.clone()));
                 let mut dictionary = Dictionary::of(device, identity);
                 let drive = config.drive.as_ref().filter(|d| d.device == device.name);
                 let drive = drive.map(|d| EmulatedDrive::new(d, &mut dictionary));
@@ -167,7 +166,7 @@ impl Segment {
         let mut segment = Self {
             connected: devices.len(),
             devices,
-            identities,
+            products: config.devices.iter().map(|d| d.product).collect(),
             inputs,
             world,
             is_cut: false,
@@ -319,17 +318,10 @@ impl Segment {
             SegmentFault::LeaveOp { device, code } => self.leave_op(device, |esc| esc.fall(code)),
             SegmentFault::Watchdog { device } => self.leave_op(device, Esc::bite),
             SegmentFault::Product { device, product } => {
-                if let (Some(esc), Some((identity, name))) =
-                    (self.devices.get_mut(device), self.identities.get(device))
+                if let (Some(esc), Some(own)) =
+                    (self.devices.get_mut(device), self.products.get(device))
                 {
-                    let product = product.unwrap_or(identity.product);
-                    esc.set_identity(
-                        Identity {
-                            product,
-                            ..*identity
-                        },
-                        name,
-                    );
+                    esc.set_product(product.unwrap_or(*own));
                 }
             }
             SegmentFault::Input { input, count } => {

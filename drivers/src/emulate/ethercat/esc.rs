@@ -143,7 +143,7 @@ impl Esc {
         self.state = al::INIT;
         self.has_error = false;
         self.code = 0;
-        self.mailboxes = Mailboxes::default();
+        self.mailboxes.clear();
         self.dictionary.reset();
         self.outputs.clear();
         self.inputs.clear();
@@ -154,9 +154,9 @@ impl Esc {
         }
     }
 
-    /// Another identity, as after somebody has changed the device.
-    pub fn set_identity(&mut self, identity: Identity, name: &str) {
-        self.sii = sii::image(identity, 1 + self.position as u32, name);
+    /// Another product code, as after somebody has changed the device.
+    pub fn set_product(&mut self, product: u32) {
+        self.sii[2 * sii::PRODUCT..2 * sii::PRODUCT + 4].copy_from_slice(&product.to_le_bytes());
     }
 
     pub fn set_behind(&mut self, behind: usize) {

@@ -34,6 +34,11 @@ impl Default for Mailboxes {
 }
 
 impl Mailboxes {
+    /// Empty, as after a return of the supply; what was planned for the next request remains.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
     /// Whether something can be read.
     pub fn is_in_full(&self) -> bool {
         !self.waiting.is_empty()

@@ -13,6 +13,9 @@ pub struct Identity {
     pub revision: u32,
 }
 
+/// Word in which the product code begins.
+pub const PRODUCT: usize = 0x0A;
+
 const CATEGORY_STRINGS: u16 = 10;
 const CATEGORY_GENERAL: u16 = 30;
 const CATEGORY_FMMU: u16 = 40;
@@ -31,7 +34,7 @@ pub fn image(identity: Identity, serial: u32, name: &str) -> Vec<u8> {
     let mut word = |at: usize, value: u16| super::wire_u16(&mut image, at * 2, value);
     for (at, value) in [
         (0x08, identity.vendor),
-        (0x0A, identity.product),
+        (PRODUCT, identity.product),
         (0x0C, identity.revision),
         (0x0E, serial),
     ] {
