@@ -4,8 +4,6 @@
 const LEAST_PART: f64 = 0.125;
 /// A residual has to shrink below this part of the one before, else smaller steps are taken.
 const SHRINKS: f64 = 0.7;
-/// A residual this many times the smallest one means that the iteration diverges.
-const DIVERGES: f64 = 4.0;
 
 /// What is to be done after a round.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,7 +21,8 @@ pub enum Decision {
 pub struct Relaxation {
     tolerance_pct: f64,
     part: f64,
-    residuals: Vec<f64>,
+    /// The residual of the round before, if its step was as large as those that are taken now.
+    before: Option<f64>,
 }
 
 impl Relaxation {
@@ -32,7 +31,7 @@ impl Relaxation {
         Self {
             tolerance_pct,
             part: 1.0,
-            residuals: Vec::new(),
+            before: None,
         }
     }
 
@@ -44,20 +43,22 @@ impl Relaxation {
     /// Judges a round by the change of the force that it brought, in %.
     pub fn judge(&mut self, change_pct: f64) -> Decision {
         let residual = change_pct / self.part;
-        let before = self.residuals.last().copied();
-        let least = self.residuals.iter().copied().fold(f64::INFINITY, f64::min);
-        self.residuals.push(residual);
         if residual <= self.tolerance_pct {
             return Decision::Converged;
         }
-        if residual.is_nan() || (residual > DIVERGES * least && self.part <= LEAST_PART) {
+        if residual.is_nan() {
             return Decision::Diverges;
         }
-        if before.is_some_and(|before| residual > SHRINKS * before) {
-            if self.part <= LEAST_PART && residual > least {
-                return Decision::Diverges;
+        // How a residual compares with the one before is the doing of the step between them.
+        let grew_by = self.before.map(|before| residual / before);
+        let can_be_smaller = self.part > LEAST_PART;
+        match grew_by {
+            Some(ratio) if ratio > SHRINKS && can_be_smaller => {
+                self.part = (0.5 * self.part).max(LEAST_PART);
+                self.before = None;
             }
-            self.part = (0.5 * self.part).max(LEAST_PART);
+            Some(ratio) if ratio > 1.0 => return Decision::Diverges,
+            _ => self.before = Some(residual),
         }
         Decision::GoOn(self.part)
     }

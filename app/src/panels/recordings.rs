@@ -1,6 +1,5 @@
 //! Recorded runs: what there is, what becomes of it, and what the next one says about itself.
 
-use crate::command::UiCommand;
 use crate::recording::{Environment, Remarks};
 use crate::recording_list::RecordingList;
 use crate::theme;
@@ -250,8 +249,8 @@ impl RecordingsPanel {
             }
             if button(
                 one,
-                UiCommand::Validate.text(),
-                "Play the wire that the selected run's force makes, until the force no longer changes.",
+                "Validate …",
+                "Validate by iteration: play the wire that the selected run's force makes, until the force no longer changes.",
             ) {
                 asks.push(Ask::Validate(self.selected[0].clone()));
             }
@@ -268,18 +267,11 @@ impl RecordingsPanel {
             if button(true, "⟳", "Read the directory again.") {
                 asks.push(Ask::RefreshRecordings);
             }
-            if button(
-                true,
-                "Directory …",
-                "Where recordings go and are looked for.",
-            ) {
+            let directory = list.directory().display();
+            let hint = format!("Where recordings go and are looked for: now {directory}.");
+            if button(true, "Directory …", &hint) {
                 asks.push(Ask::ChooseRecordings);
             }
-            ui.label(
-                RichText::new(list.directory().display().to_string())
-                    .size(13.0)
-                    .color(theme::weak_text(ui.visuals().dark_mode)),
-            );
         });
     }
 

@@ -223,6 +223,8 @@ fn a_recording_by_hand_is_exported() {
         ("Wind, m/s", "-3"),
     ] {
         let field = egui::Role::TextInput;
+        bench.harness.get_by_role_and_label(field, name).focus();
+        bench.harness.run_steps(2);
         let field = bench.harness.get_by_role_and_label(field, name);
         field.type_text(text);
         bench.harness.run_steps(2);
@@ -613,7 +615,8 @@ fn the_motor_moves_as_long_as_a_button_is_held() {
         }
         since.elapsed() > Duration::from_millis(500)
     });
-    assert!(before > 0.04 && before < 0.0495, "rests at {before}");
+    // It rests where the motor was, a little behind its reference, and does not go back.
+    assert!(before > 0.04 && before < 0.0499, "rests at {before}");
 }
 
 #[test]
