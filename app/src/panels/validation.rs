@@ -28,8 +28,8 @@ impl ValidationPanel {
         let Some(v) = validating else {
             ui.label(
                 "Nothing is validated yet. Select the recording of a run along a line in the panel Recordings and press \
-                 Validate by iteration …: the wire that its force makes is played without feedback until the force no \
-                 longer changes. That force is the reference for the run.",
+                 Validate …: the wire that its force makes is played without feedback until the force no longer \
+                 changes. That force is the reference for the run.",
             );
             return;
         };
@@ -248,7 +248,7 @@ mod tests {
     fn without_a_validation_it_says_how_to_begin() {
         let mut harness = shown(None);
         harness.run_steps(2);
-        harness.get_by_label_contains("press Validate by iteration");
+        harness.get_by_label_contains("press Validate …");
     }
 
     #[test]
