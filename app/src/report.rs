@@ -1,6 +1,6 @@
 //! Reports of recordings: one document, written as HTML or as PDF.
 //!
-//! [`compose`] reads recordings ([`evidence`]) and makes a [`Document`] of them ([`sections`]); [`html`] and [`pdf`] draw the
+//! `compose` reads recordings (`evidence`) and makes a `Document` of them (`sections`); `html` and `pdf` draw the
 //! same one. [`write()`] does all of it and gives what a program wants to know.
 
 mod budget;
