@@ -154,10 +154,9 @@ impl EthercatBus {
             Device::new(format!("{} '{}'", config.name, device.name))
         };
         let devices: Vec<Arc<Device>> = config.devices.iter().map(name).collect();
-        let first = devices
-            .first()
-            .map(Arc::clone)
-            .ok_or("there are no devices")?;
+        if devices.is_empty() {
+            return Err("there are no devices".into());
+        }
         Ok(Self {
             bus: number,
             service: service::start(
@@ -166,7 +165,7 @@ impl EthercatBus {
                 period_nanos,
                 transport,
                 Arc::clone(&counters),
-                first,
+                devices.clone(),
             )?,
             cyclic: None,
             driven,

@@ -309,7 +309,8 @@ impl HardwareRig {
                 Some(aligned) if !is_stale => aligned.value,
                 _ => f64::NAN,
             };
-            frame.values[input.age_column] = age as f64 * 1e-9;
+            // What an exchange measures shortly after its tick is not older than it.
+            frame.values[input.age_column] = age.max(0) as f64 * 1e-9;
             if is_stale && stale.is_none() {
                 stale = Some(RigFault::StaleInput {
                     input: i as u16,

@@ -60,6 +60,9 @@ struct RigArguments {
     /// Move hardware without real-time rights.
     #[arg(long)]
     insist: bool,
+    /// Work as fast as the machine can on a rig that is emulated in this process; simulated rigs always are.
+    #[arg(long)]
+    fast: bool,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -121,7 +124,8 @@ impl RigArguments {
     fn stand(&self) -> Result<Stand, Failure> {
         let stop = super::run::stop_flag()?;
         let mut stand = Stand::load(&self.rig, stop)?;
-        (stand.confirmed, stand.homes, stand.insists) = (self.confirm, self.home, self.insist);
+        (stand.confirmed, stand.homes) = (self.confirm, self.home);
+        (stand.insists, stand.fast) = (self.insist, self.fast);
         Ok(stand)
     }
 }
@@ -158,7 +162,7 @@ fn run_scan(a: &RigArguments) -> Result<(), Failure> {
 fn scan_json(found: &Scan) -> Value {
     let devices = found.devices.iter().map(|d| {
         json!({
-            "name": d.name, "state": d.state.name(), "answers": d.answers,
+            "name": d.name, "identity": d.identity, "state": d.state.name(), "answers": d.answers,
             "exchanges": d.exchanges, "lost": d.lost, "late": d.late,
         })
     });
@@ -195,6 +199,13 @@ fn print_scan(found: &Scan) {
         })
         .collect();
     text::table(&["device", "state", "exchanges", "lost", "late"], &rows);
+    for (device, identity) in found
+        .devices
+        .iter()
+        .filter_map(|d| Some((d, d.identity.as_ref()?)))
+    {
+        say!("{} is {identity}", device.name);
+    }
     say!();
     let rows: Vec<Vec<String>> = found
         .inputs

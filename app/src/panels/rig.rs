@@ -198,7 +198,10 @@ impl RigPanel {
         for device in &self.link.devices {
             let state = device.state();
             ui.horizontal_wrapped(|ui| {
-                ui.label(&device.name);
+                let name = ui.label(&device.name);
+                if let Some(identity) = device.identity() {
+                    name.on_hover_text(identity);
+                }
                 marked(ui, mark(state), state.name())
                     .on_hover_text("What it did in the last exchange.");
             });

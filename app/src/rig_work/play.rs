@@ -1,5 +1,5 @@
-//! Plays a bench on a rig from beginning to end and keeps every frame: exact and fast on a simulated rig, in real time
-//! on hardware.
+//! Plays a bench on a rig from beginning to end and keeps every frame: exact and fast on a simulated rig (and, if
+//! asked for, on one that is emulated in this process), in real time on hardware.
 
 use super::WorkError;
 use crate::conductor::Outcome;
@@ -7,6 +7,7 @@ use crate::follower::Follower;
 use crate::permit;
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::{LoadedSession, Session};
+use drivers::hardware::HardwareError;
 use drivers::rig_file::RigFile;
 use drivers::simulated::Injection;
 use rt_core::bench::BenchConfig;
@@ -41,6 +42,8 @@ pub struct Stand {
     pub homes: bool,
     /// Whether a person insists on moving hardware without real-time rights.
     pub insists: bool,
+    /// Whether a rig that is emulated in this process is worked on as fast as the machine can, not in real time.
+    pub fast: bool,
     /// Ends the work in a controlled way.
     pub stop: Arc<AtomicBool>,
 }
@@ -57,6 +60,7 @@ impl Stand {
             confirmed: false,
             homes: false,
             insists: false,
+            fast: false,
             stop,
         })
     }
@@ -64,6 +68,17 @@ impl Stand {
     /// Whether nothing can be hurt.
     pub fn is_simulated(&self) -> bool {
         matches!(self.file, RigFile::Simulated(_))
+    }
+
+    /// Whether time passes only in cycles: on a simulated rig, or fast on one that is emulated in this process.
+    pub fn is_exact(&self) -> Result<bool, WorkError> {
+        match &self.file {
+            RigFile::Simulated(_) => Ok(true),
+            RigFile::Hardware(config) if self.fast && !config.is_in_process() => Err(
+                WorkError::Input(HardwareError::RealTimeOnly(config.name.clone()).to_string()),
+            ),
+            RigFile::Hardware(_) => Ok(self.fast),
+        }
     }
 
     /// The range of references that the guard passes on, and where the motor is parked, in m.
@@ -136,7 +151,7 @@ impl Stand {
                 "this rig is armed in two steps: look at it, then confirm (--confirm)".into(),
             ));
         }
-        if self.is_simulated() {
+        if self.is_exact()? {
             self.play_exact(loaded)
         } else {
             self.play_in_real_time(loaded)

@@ -19,6 +19,8 @@ use std::sync::atomic::Ordering;
 pub struct FoundDevice {
     /// What a person calls it.
     pub name: String,
+    /// What it has told of itself, where its protocol has such.
+    pub identity: Option<String>,
     /// What it does.
     pub state: DeviceState,
     /// Whether it answers.
@@ -109,7 +111,7 @@ impl Listener {
     /// Builds the rig without a bench.
     pub fn open(stand: &Stand) -> Result<Self, WorkError> {
         let exact = ExactClock::default();
-        let (time, clock) = if stand.is_simulated() {
+        let (time, clock) = if stand.is_exact()? {
             (SimTime::Exact(exact.clone()), AnyClock::Exact(exact))
         } else {
             (SimTime::Real, AnyClock::Real(RealClock))
@@ -185,6 +187,7 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
             let state = device.state();
             FoundDevice {
                 name: device.name.clone(),
+                identity: device.identity(),
                 state,
                 answers: matches!(state, DeviceState::Operational | DeviceState::Powered),
                 exchanges: device.exchanges.load(Ordering::Relaxed),

@@ -48,7 +48,7 @@ struct Service {
     ready: Producer<Box<Cyclic>>,
     broken: Consumer<Box<Cyclic>>,
     faults: Producer<RigFault>,
-    device: Arc<Device>,
+    devices: Vec<Arc<Device>>,
     stop: Arc<AtomicBool>,
 }
 
@@ -105,14 +105,14 @@ fn timeouts() -> Timeouts {
     }
 }
 
-/// Begins to set a segment up in a thread of its own. Problems are told by a device, in words.
+/// Begins to set a segment up in a thread of its own. Each device tells who it is; problems are told by the first, in words.
 pub fn start(
     config: &EthercatConfig,
     bus: u16,
     period_nanos: u64,
     transport: Box<dyn Transport>,
     counters: Arc<Counters>,
-    device: Arc<Device>,
+    devices: Vec<Arc<Device>>,
 ) -> Result<ServiceLink, String> {
     let (ready_put, ready) = RingBuffer::new(1);
     let (broken, broken_take) = RingBuffer::new(1);
@@ -126,7 +126,7 @@ pub fn start(
         ready: ready_put,
         broken: broken_take,
         faults: faults_put,
-        device,
+        devices,
         stop: Arc::clone(&stop),
     };
     let library = Library::new()?;
@@ -158,7 +158,7 @@ impl Service {
         while !self.is_stopped() {
             transport = match self.set_up(&mut library, transport) {
                 Ok(cyclic) => {
-                    self.device.tell_problem(None);
+                    self.tell_problem(None);
                     // There is room: the real-time side has given the last one back.
                     if self.ready.push(Box::new(cyclic)).is_err() {
                         return;
@@ -205,7 +205,13 @@ impl Service {
         // A full ring keeps the older one, which is as good.
         let _ = self.faults.push(problem.fault);
         if !problem.words.is_empty() {
-            self.device.tell_problem(Some(problem.words));
+            self.tell_problem(Some(problem.words));
+        }
+    }
+
+    fn tell_problem(&self, words: Option<String>) {
+        if let Some(first) = self.devices.first() {
+            first.tell_problem(words);
         }
     }
 
@@ -232,7 +238,10 @@ impl Service {
             words,
         };
         let problem = match done {
-            Ok(Ok(Ok(plan))) => {
+            Ok(Ok(Ok((plan, found)))) => {
+                for (device, found) in self.devices.iter().zip(&found) {
+                    device.tell_identity(found.to_string());
+                }
                 return Cyclic::new(transport, plan, bus, Arc::clone(&self.counters)).map_err(|transport| {
                     let words = format!(
                         "EtherCAT '{}': the cycle does not fit into one frame; use fewer devices or smaller mailboxes",

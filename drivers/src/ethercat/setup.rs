@@ -37,6 +37,16 @@ pub struct Found {
     pub serial: u32,
 }
 
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "'{}' (vendor 0x{:08X}, product 0x{:08X}, revision 0x{:08X}, serial {})",
+            self.name, self.vendor, self.product, self.revision, self.serial
+        )
+    }
+}
+
 /// Compares what was found with what is expected: the first device that differs, and a line for each.
 pub fn compare(expected: &[DeviceConfig], found: &[Found]) -> Result<(), (usize, String)> {
     let mut first = None;
@@ -49,12 +59,7 @@ pub fn compare(expected: &[DeviceConfig], found: &[Found]) -> Result<(), (usize,
                 d.name, d.vendor, d.product
             )
         });
-        let there = found.get(i).map(|f| {
-            format!(
-                "'{}' (vendor 0x{:08X}, product 0x{:08X}, revision 0x{:08X})",
-                f.name, f.vendor, f.product, f.revision
-            )
-        });
+        let there = found.get(i).map(Found::to_string);
         let is_same = match (expected.get(i), found.get(i)) {
             (Some(d), Some(f)) => {
                 (d.vendor, d.product) == (f.vendor, f.product)
@@ -123,14 +128,14 @@ fn who_is_there(md: &MainDevice<'static>, group: &PreOpGroup) -> Vec<Found> {
     found.collect()
 }
 
-/// See the module's text.
+/// See the module's text. What the cycle has to know, and who is there.
 pub async fn set_up(
     md: &MainDevice<'static>,
     config: &EthercatConfig,
     bus: u16,
     period_nanos: u64,
     now: u64,
-) -> Result<Plan, Problem> {
+) -> Result<(Plan, Vec<Found>), Problem> {
     let absent = |e: Error| Problem {
         fault: RigFault::Connecting { bus },
         words: format!(
@@ -204,13 +209,16 @@ pub async fn set_up(
         }
     };
     match plan {
-        Ok(plan) => Ok(Plan {
-            reference: reference.flatten(),
-            period_nanos,
-            clocks: config.clocks,
-            reply_nanos: (config.reply_timeout_us * 1e3) as u64,
-            ..plan
-        }),
+        Ok(plan) => {
+            let plan = Plan {
+                reference: reference.flatten(),
+                period_nanos,
+                clocks: config.clocks,
+                reply_nanos: (config.reply_timeout_us * 1e3) as u64,
+                ..plan
+            };
+            Ok((plan, found))
+        }
         Err(e) => Err(refused(md, config, al::SAFE_OP)
             .await
             .unwrap_or_else(|| absent(e))),

@@ -59,6 +59,11 @@ pub struct Device {
         reason = "written by the thread that connects, never by the real-time thread"
     )]
     problem: std::sync::Mutex<Option<String>>,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "written by the thread that connects, never by the real-time thread"
+    )]
+    identity: std::sync::Mutex<Option<String>>,
 }
 
 impl Device {
@@ -72,6 +77,7 @@ impl Device {
             late: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
             problem: Default::default(),
+            identity: Default::default(),
         })
     }
 
@@ -92,6 +98,19 @@ impl Device {
     /// Why it cannot be connected: what, where, expected, what to do.
     pub fn problem(&self) -> Option<String> {
         self.problem
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clone()
+    }
+
+    /// Says what the device has told of itself. Not for the real-time thread.
+    pub fn tell_identity(&self, identity: String) {
+        *self.identity.lock().unwrap_or_else(|e| e.into_inner()) = Some(identity);
+    }
+
+    /// What it has told of itself (name, maker, product, revision, serial number), where its protocol has such.
+    pub fn identity(&self) -> Option<String> {
+        self.identity
             .lock()
             .unwrap_or_else(|e| e.into_inner())
             .clone()
