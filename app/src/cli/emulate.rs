@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 #[command(
     allow_negative_numbers = true,
     after_help = "Example: pantobench emulate assets/rigs/linmot-udp-serial.ron\n\
-                  Example: pantobench emulate assets/rigs/linmot-udp-serial.ron --inject drive:lost@10+0.05\n\n\
+                  Example: pantobench emulate assets/rigs/linmot-udp-serial.ron --inject drive:lost@10+0.05\n\
+                  Example: pantobench emulate assets/rigs/linmot-udp-serial.ron --uplift 130.625\n\n\
                   While it runs, `pantobench run` with a session on the same rig file finds the rig. Ctrl-C ends it. \
                   Faults: lost, late, duplicate, truncated, garbage, wrong-checksum, foreign, stuck, drive-error, \
                   ignore-references, disabled, power-loss, unplugged; on EtherCAT also emergency, watchdog, drop-out, \
@@ -29,6 +30,10 @@ pub struct Arguments {
     /// A fault that a bus shows from a time on, for a time, in s; may be repeated.
     #[arg(long, value_name = "BUS:FAULT@FROM+S")]
     inject: Vec<String>,
+    /// Lift of the emulated pantograph, in N, in place of the rig file's; a session's `uplift_n` does not reach this
+    /// process.
+    #[arg(long, value_name = "N")]
+    uplift: Option<f64>,
     /// End by itself after this long, in s.
     #[arg(long, value_name = "S")]
     seconds: Option<f64>,
@@ -43,7 +48,7 @@ const LOOK: Duration = Duration::from_millis(50);
 /// Serves until it is stopped.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let rig: RigFile = file::load(&arguments.rig).map_err(Failure::input)?;
-    let RigFile::Hardware(config) = rig else {
+    let RigFile::Hardware(mut config) = rig else {
         return Err(Failure::Input(format!(
             "{}: this rig is simulated and has no devices to emulate; expected a rig file with Hardware(…)",
             arguments.rig.display()
@@ -58,6 +63,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             )));
         }
     };
+    if let Some(uplift) = arguments.uplift {
+        if !(0.0..=2000.0).contains(&uplift) {
+            return Err(Failure::Input(format!(
+                "--uplift {uplift} is refused: it must lie within 0 to 2000 N"
+            )));
+        }
+        config.uplift_n = uplift;
+    }
     let planned: Vec<Planned> = arguments
         .inject
         .iter()
