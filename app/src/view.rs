@@ -36,7 +36,7 @@ pub enum Ask {
     /// Something that the rig does while its drive is off.
     Rig(rt_core::rig::RigCommand),
     /// A piece of work on the rig, for which the bench gives it free.
-    RigWork(crate::rig_work::job::Step),
+    RigWork(crate::rig_work::job::Order),
     /// The bench that moves the motor by hand, on the same rig.
     OpenJog,
     /// Another session.

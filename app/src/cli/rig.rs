@@ -32,7 +32,7 @@ enum RigCommand {
     #[command(after_help = "Example: pantobench rig scan assets/rigs/simulated-load-cells.ron")]
     Scan(RigArguments),
     /// Home a drive that does not know where it is. The motor moves by itself.
-    #[command(after_help = "Example: pantobench rig home assets/rigs/simulated-homing.ron")]
+    #[command(after_help = "Example: pantobench rig home assets/rigs/simulated-interlocks.ron")]
     Home(RigArguments),
     /// Wiring and signs with moves of a fraction of a millimetre.
     #[command(

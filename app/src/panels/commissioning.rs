@@ -7,13 +7,16 @@ use crate::rig_work::WorkError;
 use crate::rig_work::check::Checked;
 use crate::rig_work::edit;
 use crate::rig_work::identify::Identified;
-use crate::rig_work::job::{Outcome, Step};
+use crate::rig_work::job::{Order, Outcome, Step};
 use crate::rig_work::scan::Scan;
 use crate::view::Ask;
 use crate::workspace::PanelKind;
 use eframe::egui::{self, Button, Grid, RichText, ScrollArea, Slider, Ui};
 use rt_core::bench::jog;
 use rt_core::guard::State;
+use rt_core::record::event::EventRecord;
+use rt_core::rig::RigCommand;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
 /// What the panel has to know of the bench in the window.
@@ -32,12 +35,46 @@ pub struct Bench<'a> {
     pub force_n: f64,
     /// Lowest and highest reference, in m.
     pub range_m: (f64, f64),
+    /// What its drive knows of its own position.
+    pub home: HomeKnown,
+    /// Whether the rig asks for real-time rights that the loop has not.
+    pub lacks_real_time: bool,
+}
+
+/// What a drive knows of its own position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HomeKnown {
+    /// It has, or needs, no home position to be found.
+    Yes,
+    /// It has to find it first.
+    No,
+    /// It is finding it.
+    BeingFound,
+    /// The rig does not answer for another reason.
+    Unclear,
+}
+
+impl HomeKnown {
+    /// By the state and the last warning: a bench with a drive that is not homed never becomes Ready.
+    pub fn now(state: State, events: &VecDeque<EventRecord>) -> Self {
+        if state != State::Idle {
+            return HomeKnown::Yes;
+        }
+        let last = events.iter().rev().find(|e| e.kind == "warning");
+        match last.and_then(|e| e.word("fault")) {
+            Some("rig.not-homed") => HomeKnown::No,
+            Some("rig.homing") => HomeKnown::BeingFound,
+            _ => HomeKnown::Unclear,
+        }
+    }
 }
 
 /// See the module's text. Results outlive the bench, which gives the rig free for each step.
 #[derive(Default)]
 pub struct CommissioningPanel {
-    results: [Option<Result<Outcome, WorkError>>; 4],
+    results: [Option<Result<Outcome, WorkError>>; 3],
+    /// Whether a person goes on without real-time rights.
+    insists: bool,
     /// Of which rig they are.
     of: PathBuf,
     /// Direction in which a button is held.
@@ -74,19 +111,30 @@ impl CommissioningPanel {
                 ui.add_space(4.0);
                 self.jog(ui, bench, asks);
                 ui.separator();
-                for step in Step::ALL {
-                    self.step(ui, bench, step, asks);
-                    if step == Step::Check {
-                        calibrate(ui, asks);
-                    }
+                if bench.lacks_real_time {
+                    ui.checkbox(&mut self.insists, "Move the rig without real-time rights")
+                        .on_hover_text("Exchanges may come late. It is noted in what is recorded.");
+                    ui.add_space(4.0);
                 }
+                self.step(ui, bench, 1, Step::Scan, asks);
+                home(ui, bench, asks);
+                self.step(ui, bench, 3, Step::Check, asks);
+                calibrate(ui, asks);
+                self.step(ui, bench, 5, Step::Identify, asks);
             });
     }
 
-    fn step(&mut self, ui: &mut Ui, bench: &Bench<'_>, step: Step, asks: &mut Vec<Ask>) {
+    fn step(
+        &mut self,
+        ui: &mut Ui,
+        bench: &Bench<'_>,
+        number: u8,
+        step: Step,
+        asks: &mut Vec<Ask>,
+    ) {
         let is_free = matches!(bench.state, State::Idle | State::Ready);
-        ui.horizontal(|ui| {
-            let button = Button::new(step.name()).min_size(egui::vec2(108.0, 28.0));
+        numbered(ui, number, |ui| {
+            let button = Button::new(step.name()).min_size(BUTTON);
             let response = ui
                 .add_enabled(is_free, button)
                 .on_hover_text(
@@ -94,7 +142,11 @@ impl CommissioningPanel {
                 )
                 .on_disabled_hover_text("Stop the bench first: the rig has to be free.");
             if response.clicked() {
-                asks.push(Ask::RigWork(step));
+                asks.push(Ask::RigWork(Order {
+                    step,
+                    homes: bench.home == HomeKnown::Yes,
+                    insists: self.insists,
+                }));
             }
             ui.label(RichText::new(step.help()).weak());
         });
@@ -112,7 +164,7 @@ impl CommissioningPanel {
         if bench.id != jog::SPEC.id {
             ui.horizontal(|ui| {
                 let is_free = matches!(bench.state, State::Idle | State::Ready);
-                let button = Button::new("Jog …").min_size(egui::vec2(108.0, 28.0));
+                let button = Button::new("Jog …").min_size(BUTTON);
                 let response = ui.add_enabled(is_free, button);
                 if response
                     .on_disabled_hover_text("Stop the bench first.")
@@ -202,10 +254,54 @@ impl CommissioningPanel {
     }
 }
 
+/// Size of the buttons, so that what they say stands in a line.
+const BUTTON: egui::Vec2 = egui::vec2(108.0, 28.0);
+
+/// A step with its number in the usual order.
+fn numbered(ui: &mut Ui, number: u8, row: impl FnOnce(&mut Ui)) {
+    ui.horizontal(|ui| {
+        ui.label(RichText::new(number.to_string()).monospace().weak());
+        row(ui);
+    });
+}
+
+/// Homing is done by the bench itself: some drives forget where they are when it gives them free.
+fn home(ui: &mut Ui, bench: &Bench<'_>, asks: &mut Vec<Ask>) {
+    numbered(ui, 2, |ui| {
+        let response = ui
+            .add_enabled(
+                bench.home == HomeKnown::No,
+                Button::new("Home").min_size(BUTTON),
+            )
+            .on_hover_text("Make sure that the motor is free to move and that nobody is in reach.")
+            .on_disabled_hover_text("Only for a drive that does not know where it is.");
+        if response.clicked() {
+            asks.push(Ask::Rig(RigCommand::Home));
+        }
+        let help = "The drive finds its home position if it has to. The motor moves by itself.";
+        ui.label(RichText::new(help).weak());
+    });
+    match bench.home {
+        HomeKnown::Yes => marked(ui, Mark::Good, "The drive knows where it is."),
+        HomeKnown::No => marked(
+            ui,
+            Mark::Warning,
+            "The drive has no home position: nothing else can move before.",
+        ),
+        HomeKnown::BeingFound => marked(
+            ui,
+            Mark::Active,
+            "The drive is finding its home position. STOP (Esc) ends it.",
+        ),
+        HomeKnown::Unclear => marked(ui, Mark::Waiting, "Nothing is known of the drive yet."),
+    };
+    ui.add_space(6.0);
+}
+
 /// Calibration has a panel of its own.
 fn calibrate(ui: &mut Ui, asks: &mut Vec<Ask>) {
-    ui.horizontal(|ui| {
-        let button = Button::new("Calibrate …").min_size(egui::vec2(108.0, 28.0));
+    numbered(ui, 4, |ui| {
+        let button = Button::new("Calibrate …").min_size(BUTTON);
         if ui.add(button).clicked() {
             asks.push(Ask::Command(UiCommand::Show(PanelKind::Rig)));
         }
@@ -217,14 +313,6 @@ fn calibrate(ui: &mut Ui, asks: &mut Vec<Ask>) {
 fn show_outcome(ui: &mut Ui, rig: &Path, outcome: &Outcome, asks: &mut Vec<Ask>) {
     match outcome {
         Outcome::Scan(scan) => show_scan(ui, scan),
-        Outcome::Home(homed) => {
-            let text = if homed.was_needed {
-                format!("homed in {:.1} s", homed.seconds)
-            } else {
-                "the drive knows where it is".into()
-            };
-            marked(ui, Mark::Good, text);
-        }
         Outcome::Check(checked) => show_check(ui, checked),
         Outcome::Identify(found) => show_identified(ui, rig, found, asks),
     }
@@ -245,10 +333,32 @@ fn show_scan(ui: &mut Ui, scan: &Scan) {
             device.exchanges
         );
         marked(ui, mark, text);
+        if let Some(identity) = &device.identity {
+            ui.label(RichText::new(identity).weak());
+        }
     }
     for difference in &scan.differences {
         marked(ui, Mark::Bad, difference.as_str());
     }
+    let known = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), number);
+    egui::CollapsingHeader::new("Inputs").show(ui, |ui| {
+        Grid::new("scanned inputs")
+            .striped(true)
+            .num_columns(4)
+            .show(ui, |ui| {
+                for heading in ["", "mean", "σ", ""] {
+                    ui.label(RichText::new(heading).weak());
+                }
+                ui.end_row();
+                for input in &scan.inputs {
+                    ui.label(input.channel.label);
+                    ui.label(RichText::new(known(input.mean)).monospace());
+                    ui.label(RichText::new(known(input.deviation)).monospace());
+                    ui.label(input.channel.unit);
+                    ui.end_row();
+                }
+            });
+    });
 }
 
 fn show_check(ui: &mut Ui, checked: &Checked) {

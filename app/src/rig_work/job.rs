@@ -3,7 +3,6 @@
 
 use super::WorkError;
 use super::check::{Checked, check};
-use super::home::{Homed, home};
 use super::identify::{Choice, Identified, identify};
 use super::play::Stand;
 use super::scan::{Scan, scan};
@@ -17,8 +16,6 @@ use std::thread::JoinHandle;
 pub enum Step {
     /// What answers.
     Scan,
-    /// The home position.
-    Home,
     /// Wiring and signs.
     Check,
     /// Motor, delays, pad.
@@ -27,13 +24,12 @@ pub enum Step {
 
 impl Step {
     /// All of them, in their usual order.
-    pub const ALL: [Step; 4] = [Step::Scan, Step::Home, Step::Check, Step::Identify];
+    pub const ALL: [Step; 3] = [Step::Scan, Step::Check, Step::Identify];
 
     /// What its button says.
     pub fn name(self) -> &'static str {
         match self {
             Step::Scan => "Scan",
-            Step::Home => "Home",
             Step::Check => "Check",
             Step::Identify => "Identify",
         }
@@ -43,28 +39,30 @@ impl Step {
     pub fn help(self) -> &'static str {
         match self {
             Step::Scan => "What answers on the rig, against its file. Nothing moves.",
-            Step::Home => {
-                "The drive finds its home position if it has to. The motor moves by itself."
-            }
             Step::Check => "Wiring and signs. The motor steps by less than half a millimetre.",
             Step::Identify => {
                 "Motor, delays, pad and noise. The motor moves by less than two millimetres for about a minute."
             }
         }
     }
+}
 
-    /// Whether the motor moves.
-    pub fn moves(self) -> bool {
-        self != Step::Scan
-    }
+/// A step that a person has asked for, standing beside the rig: that confirms the first step of arming.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Order {
+    /// What is to be done.
+    pub step: Step,
+    /// Whether a drive that forgets its home position when the bench gives it free may find it again by itself: the
+    /// person has homed it before.
+    pub homes: bool,
+    /// Whether hardware is moved without real-time rights.
+    pub insists: bool,
 }
 
 /// What a piece of work ended with.
 pub enum Outcome {
     /// See [`Step::Scan`].
     Scan(Scan),
-    /// See [`Step::Home`].
-    Home(Homed),
     /// See [`Step::Check`].
     Check(Checked),
     /// See [`Step::Identify`].
@@ -88,10 +86,10 @@ pub struct Job {
 }
 
 impl Job {
-    /// Begins; `wake` is called when there is something new. A person who starts it from the window has confirmed it.
+    /// Begins; `wake` is called when there is something new.
     pub fn begin(
         rig: PathBuf,
-        step: Step,
+        order: Order,
         wake: impl Fn() + Send + 'static,
     ) -> Result<Self, String> {
         let stop = Arc::new(AtomicBool::new(false));
@@ -103,7 +101,7 @@ impl Job {
                 let _ = tell.send(Message::Line(line.to_owned()));
                 wake();
             };
-            let done = do_step(rig, step, stop_of_work, &mut say);
+            let done = do_step(rig, order, stop_of_work, &mut say);
             let _ = tell.send(Message::Done(done));
             wake();
         };
@@ -112,7 +110,7 @@ impl Job {
             .spawn(work)
             .map_err(|e| format!("no thread for the work on the rig: {e}"))?;
         Ok(Self {
-            step,
+            step: order.step,
             lines: Vec::new(),
             stop,
             messages,
@@ -154,17 +152,17 @@ impl Drop for Job {
 
 fn do_step(
     rig: PathBuf,
-    step: Step,
+    order: Order,
     stop: Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, WorkError> {
     let mut stand = Stand::load(&rig, stop)?;
     stand.confirmed = true;
     // A simulated drive forgets its home position with every start.
-    stand.homes = stand.is_simulated();
-    Ok(match step {
+    stand.homes = order.homes || stand.is_simulated();
+    stand.insists = order.insists;
+    Ok(match order.step {
         Step::Scan => Outcome::Scan(scan(&stand)?),
-        Step::Home => Outcome::Home(home(&stand)?),
         Step::Check => Outcome::Check(check(&stand, say)?),
         Step::Identify => {
             let found = identify(&stand, &Choice::default(), say)?;

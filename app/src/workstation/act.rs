@@ -135,7 +135,7 @@ impl Workstation {
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
             Ask::Tune(ask) => self.tune(&ask),
             Ask::Rig(command) => self.send(Command::Rig(command)),
-            Ask::RigWork(step) => self.begin_rig_work(step),
+            Ask::RigWork(order) => self.begin_rig_work(order),
             Ask::OpenJog => self.open_jog(),
             Ask::OpenSession(path) => self.open_session(&path),
             Ask::Mark(text) => {

@@ -4,7 +4,7 @@ use super::act::Prompt;
 use super::{Slot, Working, Workstation};
 use crate::home;
 use crate::permit::{self, Hindrance};
-use crate::rig_work::job::{Job, Step};
+use crate::rig_work::job::{Job, Order};
 use crate::session::LoadedSession;
 use drivers::rig_file;
 use eframe::egui::{self, Key, RichText, Ui};
@@ -99,7 +99,7 @@ impl Workstation {
     }
 
     /// Gives the rig free and begins a piece of work on it.
-    pub(super) fn begin_rig_work(&mut self, step: Step) {
+    pub(super) fn begin_rig_work(&mut self, order: Order) {
         let Slot::Active(active) = &self.slot else {
             return;
         };
@@ -116,7 +116,7 @@ impl Workstation {
             problem: String::new(),
         };
         let ctx = self.ctx.clone();
-        self.slot = match Job::begin(rig, step, move || ctx.request_repaint()) {
+        self.slot = match Job::begin(rig, order, move || ctx.request_repaint()) {
             Ok(job) => Slot::Working(Box::new(Working { job, then })),
             Err(problem) => Slot::Failed {
                 title: then.session.title.clone(),

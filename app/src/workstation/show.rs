@@ -8,7 +8,7 @@ use crate::command::UiCommand;
 use crate::export::{self, Content};
 use crate::guide::Situation;
 use crate::ingest::is_recording;
-use crate::panels::commissioning::CommissioningPanel;
+use crate::panels::commissioning::{CommissioningPanel, HomeKnown};
 use crate::panels::comparison::ComparisonPanel;
 use crate::panels::parameters::Controls;
 use crate::panels::recordings::RecordingsPanel;
@@ -181,6 +181,9 @@ impl Workstation {
                     position_m: latest("motor_position"),
                     force_n: latest("force"),
                     range_m: actuator.map_or((0.0, 0.0), |a| (a.low, a.high)),
+                    home: HomeKnown::now(live.latest.state, &live.data.events),
+                    lacks_real_time: run.rig.spec.safety.needs_real_time == Some(true)
+                        && !run.rt.is_real_time(),
                 };
                 let mut shower = Shower {
                     view,

@@ -578,6 +578,26 @@ fn a_rig_is_put_to_work_and_the_bench_comes_back() {
     }
 }
 
+const NOT_HOMED: &str = r#"Session(title: "Not homed", bench: Jog(), rig: "ROOT/assets/rigs/simulated-interlocks.ron",
+    max_misses: 100000, INJECT)"#;
+
+#[test]
+fn a_drive_is_homed_by_the_bench_itself_and_stays_homed() {
+    let mut bench = Bench::open("homing", NOT_HOMED);
+    bench.show(PanelKind::Commissioning);
+    let says = |bench: &mut Bench, text: &str| {
+        bench.harness.run_steps(1);
+        bench.harness.query_all_by_label_contains(text).count() == 1
+    };
+    bench.wait("the loop runs", |w| {
+        w.with_data(|d| !d.events.is_empty()).unwrap_or(false)
+    });
+    assert!(says(&mut bench, "The drive has no home position: nothing"));
+    bench.press("Home");
+    bench.wait("homed", |w| w.state() == State::Ready);
+    assert!(says(&mut bench, "The drive knows where it is."));
+}
+
 #[test]
 fn the_motor_moves_as_long_as_a_button_is_held() {
     let mut bench = Bench::open("jog", JOGGING);
