@@ -512,7 +512,7 @@ mod tests {
             (
                 "counts_per_m: 1.0e7)",
                 "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 10))",
-                "drive.homing.homed_bit is 10; expected 8, 14 or 15",
+                "drive.homing.homed_bit: is 10; expected 8, 14 or 15",
             ),
             ("revision: 0x00010000", "revison: 0x00010000", "revison"),
         ] {

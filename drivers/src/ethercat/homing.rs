@@ -313,7 +313,7 @@ mod tests {
         fn started(homed_bit: Option<u8>) -> Self {
             let mut x = Self::new(homed_bit);
             for (status, mode) in [(0x0240, 8), (0x0240, 8), (0x0221, 8), (0x0223, 6)] {
-                x.at(&HOME, status, mode);
+                let _ = x.at(&HOME, status, mode);
             }
             assert_eq!(x.step(&HOME, 0x0627, 6).0, (0x0F, 6));
             assert_eq!(x.step(&HOME, 0x0627, 6), ((0x1F, 6), Err(RigFault::Homing)));
@@ -381,7 +381,7 @@ mod tests {
     fn a_wish_that_is_withdrawn_stops_it_in_the_same_cycle() {
         let not_homed = Err(RigFault::NotHomed);
         let mut x = Exchange::started(None);
-        x.step(&HOME, 0x0227, 6);
+        let _ = x.step(&HOME, 0x0227, 6);
         assert_eq!(
             x.step(&DriveCommand::OFF, 0x0227, 6),
             ((0x02, 6), not_homed)
@@ -422,10 +422,10 @@ mod tests {
         // An error of its homing, still moving; then at rest.
         for status in [0x2227, 0x2627] {
             let mut x = Exchange::started(None);
-            x.step(&HOME, 0x0227, 6);
+            let _ = x.step(&HOME, 0x0227, 6);
             assert_eq!(x.step(&HOME, status, 6), ((0x1F, 6), failed(status)));
             assert_eq!(x.step(&HOME, 0x0207, 6), ((0x02, 6), failed(status)));
-            x.step(&HOME, 0x0240, 6);
+            let _ = x.step(&HOME, 0x0240, 6);
             assert_eq!(
                 x.step(&DriveCommand::OFF, 0x0240, 8),
                 ((0, 8), failed(status))
@@ -435,15 +435,15 @@ mod tests {
                 assert_eq!(x.step(&HOME, status, mode).1, Err(RigFault::Homing));
             }
             assert_eq!(x.step(&HOME, status, 6), ((0x1F, 6), Err(RigFault::Homing)));
-            x.step(&HOME, 0x0227, 6);
+            let _ = x.step(&HOME, 0x0227, 6);
             assert_eq!(x.step(&HOME, 0x1627, 6).1, Err(RigFault::Homing));
-            x.step(&HOME, 0x1640, 6);
+            let _ = x.step(&HOME, 0x1640, 6);
             assert_eq!(x.step(&HOME, 0x0240, 8).1, Ok(()));
         }
         // It leaves by itself, or leaves the mode.
         for (status, mode) in [(0x0240, 6), (0x0207, 6), (0x0227, 8)] {
             let mut x = Exchange::started(None);
-            x.step(&HOME, 0x0227, 6);
+            let _ = x.step(&HOME, 0x0227, 6);
             assert_eq!(x.step(&HOME, status, mode).1, failed(status));
         }
         // An error of the drive.
@@ -481,7 +481,7 @@ mod tests {
         assert_eq!(done, Err(RigFault::HomingFailed { status: 0x0627 }));
         // Never enabled: 100 ms.
         let mut x = Exchange::new(None);
-        x.at(&DriveCommand::OFF, 0x0240, 8);
+        let _ = x.at(&DriveCommand::OFF, 0x0240, 8);
         let (n, (sent, done)) = count(&mut x, 0x0240, 8);
         assert_eq!((n, sent.control), (101, 0));
         assert_eq!(done, Err(RigFault::HomingFailed { status: 0x0240 }));
@@ -491,14 +491,14 @@ mod tests {
     fn what_was_attained_before_the_start_does_not_count() {
         let mut x = Exchange::new(None);
         for (status, mode) in [(0x0240, 8), (0x1640, 6), (0x1621, 6), (0x1623, 6)] {
-            x.at(&HOME, status, mode);
+            let _ = x.at(&HOME, status, mode);
         }
         // Enabled, and the drive still shows an earlier homing: not homed by that, for some cycles.
         for _ in 0..10 {
-            x.at(&HOME, 0x1627, 6);
+            let _ = x.at(&HOME, 0x1627, 6);
         }
         assert_eq!(x.at(&HOME, 0x0227, 6).0.control, 0x1F, "still at it");
-        x.at(&HOME, 0x1627, 6);
+        let _ = x.at(&HOME, 0x1627, 6);
         assert_eq!(x.at(&HOME, 0x1627, 6).0.control, 0, "that one counts");
     }
 
@@ -509,7 +509,7 @@ mod tests {
         assert_eq!(x.step(&HOME, 0x4240, 8), ((0, 8), Ok(())), "homed already");
         x.drive.forget();
         assert_eq!(x.at(&HOME, 0x4240, 8).1, Ok(()), "a new set-up is no news");
-        x.step(&ON, 0x5227, 8).1.unwrap();
+        let _ = x.step(&ON, 0x5227, 8).1.unwrap();
         assert_eq!(x.step(&ON, 0x1227, 8).1, Err(RigFault::NotHomed));
         assert_eq!(x.step(&ON, 0x1227, 8).0, (0x02, 8));
     }
