@@ -244,3 +244,92 @@ impl EmulatedDrive {
         self.said
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rig_file::{rig_model, rig_pantograph};
+    use crate::simulated::HomingConfig;
+    use std::path::Path;
+
+    const MS: u64 = 1_000_000;
+    const HOME_BIT: u8 = 11;
+    const ON: u16 = control::RELEASED | control::SWITCH_ON;
+    const HOME: u16 = ON | 1 << HOME_BIT;
+
+    /// At 20 mm; the switch is at 50 mm, the drive's zero at 10 mm, and it goes at 50 mm/s.
+    fn drive() -> (EmulatedDrive, Arc<Board>) {
+        let rig =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/simulated-load-cells.ron");
+        let mut config = rig_model(&rig).unwrap();
+        config.position_sensor.noise_m = 0.0;
+        config.position_sensor.resolution_m = None;
+        config.homing = Some(HomingConfig {
+            stands_at_m: 0.02,
+            speed_m_per_s: 0.05,
+            switch_at_m: None,
+        });
+        let plant = SharedPlant::new(&config, &rig_pantograph(&rig).unwrap());
+        let faults = Board::of("drive", &[]);
+        let drive = EmulatedDrive::new(plant, Arc::clone(&faults), 0.01, false, Some(HOME_BIT));
+        (drive, faults)
+    }
+
+    /// Tells it the same word every 2 ms, for a while.
+    fn tell(drive: &mut EmulatedDrive, word: u16, span_ms: std::ops::Range<u64>) -> Said {
+        for t in span_ms.step_by(2) {
+            assert!(drive.is_alive(t * MS));
+            drive.told(word, None, t * MS);
+        }
+        drive.says(drive.heard)
+    }
+
+    #[test]
+    fn homing_travels_and_only_then_counts_are_right() {
+        let (mut drive, faults) = drive();
+        let said = tell(&mut drive, control::RELEASED, 0..100);
+        assert_eq!((said.position, said.status & status::HOMED), (0, 0));
+        // 20 ms to switch on, then 30 mm at 50 mm/s: 600 ms. Half of it is 15 mm, from where it was switched on.
+        let said = tell(&mut drive, HOME, 100..420);
+        assert!((said.position - 150_000).abs() < 3_000, "{said:?}");
+        assert_ne!(said.status & status::MOTION_ACTIVE, 0);
+        let said = tell(&mut drive, HOME, 420..716);
+        assert_eq!(said.status & status::HOMED, 0, "{said:?}");
+        let said = tell(&mut drive, HOME, 716..800);
+        assert_eq!(
+            said.status & (status::HOMED | status::MOTION_ACTIVE),
+            status::HOMED
+        );
+        // 50 mm are 40 mm beyond the drive's zero; the motor swings a little.
+        assert!((said.position - 400_000).abs() < 1_000, "{said:?}");
+        let now = drive.heard;
+        assert!((drive.plant.position(now) - 0.05).abs() < 1e-4);
+        tell(&mut drive, control::RELEASED, 800..900);
+        // Without power it forgets; the motor stays where it is, which is count 0 now.
+        faults.set(LinkFault::PowerLoss, true);
+        assert!(!drive.is_alive(900 * MS));
+        faults.set(LinkFault::PowerLoss, false);
+        let said = tell(&mut drive, control::RELEASED, 902..1000);
+        assert_eq!((said.position, said.status & status::HOMED), (0, 0));
+    }
+
+    #[test]
+    fn a_switch_that_is_missing_is_an_error_without_power() {
+        let (mut drive, faults) = drive();
+        faults.set(LinkFault::NoHomeSwitch, true);
+        let said = tell(&mut drive, HOME, 0..800);
+        assert_eq!(said.error, HOMING_ERROR);
+        assert_eq!(said.status & status::HOMED, 0);
+        assert!(!drive.plant.is_powered(drive.heard));
+    }
+
+    #[test]
+    fn homing_that_is_stopped_stays_where_it_is() {
+        let (mut drive, _) = drive();
+        tell(&mut drive, HOME, 0..320);
+        let said = tell(&mut drive, control::RELEASED, 320..1000);
+        assert_eq!(said.status & (status::HOMED | status::MOTION_ACTIVE), 0);
+        assert!((said.position - 150_000).abs() < 3_000, "{said:?}");
+        assert!(!drive.plant.is_powered(drive.heard));
+    }
+}
