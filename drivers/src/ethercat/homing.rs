@@ -361,6 +361,9 @@ mod tests {
         assert_eq!(x.step(&ON, 0x0223, 6).0, (0x07, 8));
         assert_eq!(x.step(&ON, 0x0223, 8).0, (0x07, 8));
         assert_eq!(x.step(&ON, 0x1227, 8).0, (0x0F, 8));
+        // A drive that goes into the homing mode by itself is braked.
+        let _ = x.step(&ON, 0x1627, 6);
+        assert_eq!(x.step(&ON, 0x1627, 6).0, (0x02, 8));
     }
 
     #[test]

@@ -14,6 +14,7 @@ use rt_core::guard::{Drive, Request, State};
 use rt_core::link::{Command, EventKind};
 use rt_core::no_alloc::guarded;
 use rt_core::pacing::{Clock, ExactClock};
+use rt_core::rig::device::DeviceState;
 use rt_core::rig::{RigCommand, RigFault};
 use std::time::{Duration, Instant};
 
@@ -306,6 +307,7 @@ fn the_encoder_counts_from_where_it_was_switched_on_until_it_is_homed() {
     let transport = InProcess::new(emulated, SegmentClock::Exact(clock.clone()));
     let mut bus = EthercatBus::start(&segment, 1, PERIOD, 0.2, Box::new(transport)).unwrap();
     bus.wait_until_set_up(Duration::from_secs(20)).unwrap();
+    let drive = std::sync::Arc::clone(&bus.devices()[0]);
     let mut slots = [Slot::default(); 5];
     let mut exchange = |told: &DriveCommand, cycles: usize| {
         let mut last = Ok(());
@@ -332,6 +334,20 @@ fn the_encoder_counts_from_where_it_was_switched_on_until_it_is_homed() {
     let (done, shown, is) = exchange(&home, 200);
     assert_eq!(done, Err(RigFault::Homing));
     assert!((is - shown.unwrap() - STANDS_AT_M).abs() < 3e-4);
+    assert_eq!(drive.state(), DeviceState::Powered);
+    // A cycle is lost: it does not go on, although the wish is still there.
+    let lost = SegmentFault::Frames {
+        how: FrameFault::Lost,
+        count: 2,
+    };
+    faults.push(lost).unwrap();
+    let (done, ..) = exchange(&home, 1);
+    assert_eq!(done, Err(RigFault::LostExchange { in_a_row: 1 }));
+    let (done, _, stopped) = exchange(&home, 20);
+    assert_eq!(done, Err(RigFault::NotHomed));
+    let (_, _, later) = exchange(&home, 100);
+    assert!((later - stopped).abs() < 2e-5, "{stopped} {later}");
+    assert_eq!(drive.state(), DeviceState::Operational);
     // Withdrawn, and once more to the end.
     let _ = exchange(&DriveCommand::OFF, 20);
     let _ = exchange(&home, 300);
