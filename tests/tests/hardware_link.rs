@@ -350,6 +350,14 @@ fn rig_home_homes_a_drive_over_udp_and_over_a_serial_line() {
         // The drive remembers.
         let again = home_rig(&path).unwrap();
         assert!(!again.was_needed, "{again:?}");
+        // Without power it forgets; and then there is no switch, which is an error of the drive.
+        let faults = emulator.faults("drive").unwrap();
+        faults.set(LinkFault::PowerLoss, true);
+        RealClock.sleep_until(RealClock.now() + 50_000_000);
+        faults.set(LinkFault::PowerLoss, false);
+        faults.set(LinkFault::NoHomeSwitch, true);
+        let why = home_rig(&path).unwrap_err();
+        assert!(why.contains("error 32 (0x0020)"), "{why}");
     }
 }
 
