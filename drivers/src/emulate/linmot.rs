@@ -290,8 +290,9 @@ mod tests {
         let said = tell(&mut drive, control::RELEASED, 0..100);
         assert_eq!((said.position, said.status & status::HOMED), (0, 0));
         // 20 ms to switch on, then 30 mm at 50 mm/s: 600 ms. Half of it is 15 mm, from where it was switched on.
+        // The motor lags by 4 ms, 0.2 mm.
         let said = tell(&mut drive, HOME, 100..420);
-        assert!((said.position - 150_000).abs() < 3_000, "{said:?}");
+        assert!((said.position - 150_000).abs() < 5_000, "{said:?}");
         assert_ne!(said.status & status::MOTION_ACTIVE, 0);
         let said = tell(&mut drive, HOME, 420..716);
         assert_eq!(said.status & status::HOMED, 0, "{said:?}");
@@ -329,7 +330,7 @@ mod tests {
         tell(&mut drive, HOME, 0..320);
         let said = tell(&mut drive, control::RELEASED, 320..1000);
         assert_eq!(said.status & (status::HOMED | status::MOTION_ACTIVE), 0);
-        assert!((said.position - 150_000).abs() < 3_000, "{said:?}");
+        assert!((said.position - 150_000).abs() < 5_000, "{said:?}");
         assert!(!drive.plant.is_powered(drive.heard));
     }
 }

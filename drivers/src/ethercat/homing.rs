@@ -512,7 +512,7 @@ mod tests {
         assert_eq!(x.step(&HOME, 0x4240, 8), ((0, 8), Ok(())), "homed already");
         x.drive.forget();
         assert_eq!(x.at(&HOME, 0x4240, 8).1, Ok(()), "a new set-up is no news");
-        let _ = x.step(&ON, 0x5227, 8).1.unwrap();
+        x.step(&ON, 0x5227, 8).1.unwrap();
         assert_eq!(x.step(&ON, 0x1227, 8).1, Err(RigFault::NotHomed));
         assert_eq!(x.step(&ON, 0x1227, 8).0, (0x02, 8));
     }
