@@ -4,6 +4,7 @@
 
 pub mod ethercat;
 pub mod faults;
+mod homing;
 mod linmot;
 pub mod linudp;
 pub mod plant;

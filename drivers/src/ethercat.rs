@@ -8,6 +8,7 @@ pub mod cia402;
 pub mod config;
 pub mod counters;
 pub mod cyclic;
+pub mod homing;
 pub mod pdu_io;
 pub mod raw_socket;
 pub mod service;
@@ -225,6 +226,19 @@ impl EthercatBus {
         }
     }
 
+    /// Every device answers, and the drive's motor may have power.
+    fn note_drive(&self, has_power: bool) {
+        let drive = self.driven.as_ref().map(|d| d.device);
+        for (i, device) in self.devices.iter().enumerate() {
+            let state = if has_power && drive == Some(i) {
+                DeviceState::Powered
+            } else {
+                DeviceState::Operational
+            };
+            device.note(state, false);
+        }
+    }
+
     /// Sends outputs, takes inputs.
     fn cycle(&mut self, told: &DriveCommand, now: u64, slots: &mut [Slot]) -> Result<(), RigFault> {
         let Some(cyclic) = &mut self.cyclic else {
@@ -235,7 +249,12 @@ impl EthercatBus {
         }
         match cyclic.exchange(now) {
             Cycle::Good => {}
-            Cycle::Bad(fault) => return Err(fault),
+            Cycle::Bad(fault) => {
+                if let Some(driven) = &mut self.driven {
+                    driven.cia402.miss(now);
+                }
+                return Err(fault);
+            }
             Cycle::Broken(fault) => {
                 self.waiting = fault;
                 if let Some(driven) = &mut self.driven {
@@ -293,18 +312,10 @@ impl Bus for EthercatBus {
         let done = self.cycle(told, now_nanos, inputs);
         self.show_counters();
         match done {
-            Ok(()) => {
-                let drive = self.driven.as_ref().map(|d| d.device);
-                for (i, device) in self.devices.iter().enumerate() {
-                    let has_power = told.is_on && drive == Some(i);
-                    let state = if has_power {
-                        DeviceState::Powered
-                    } else {
-                        DeviceState::Operational
-                    };
-                    device.note(state, false);
-                }
-            }
+            Ok(()) => self.note_drive(told.is_on),
+            // All devices answer; only where the motor is has to be found out.
+            Err(RigFault::Homing) => self.note_drive(true),
+            Err(RigFault::NotHomed | RigFault::HomingFailed { .. }) => self.note_drive(false),
             Err(RigFault::Connecting { .. }) => self.note(DeviceState::Starting, false),
             Err(
                 RigFault::DriveFault { .. }

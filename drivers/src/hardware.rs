@@ -417,12 +417,24 @@ impl Rig for HardwareRig {
             let done = mounted.bus.exchange(&told, now, slots);
             if i == self.drive {
                 self.home &= done == Err(RigFault::Homing);
+                let is_lost = matches!(
+                    done,
+                    Err(RigFault::NotHomed | RigFault::Homing | RigFault::HomingFailed { .. })
+                );
+                // No line leads from where the motor seemed to be to where it is.
+                if is_lost && let Some(position) = self.inputs.first() {
+                    self.slots[position.slot].clear();
+                }
             }
             if let Err(e) = done {
                 fault = fault.or(Some(e));
             }
         }
-        self.read(tick, fault, frame)?;
+        let read = self.read(tick, fault, frame);
+        // The motor moves without the guard: an open safety circuit, or one that nobody sees, ends that here.
+        let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
+        self.home &= self.interlocks.iter().all(is_safe);
+        read?;
         self.write(frame);
         Ok(())
     }

@@ -93,8 +93,10 @@ pub struct DriveSettings {
     pub n_com: u32,
     /// Silence that is a fault, in ns.
     pub timeout_nanos: u64,
-    /// How long the drive may take to switch on or to home, in ns.
+    /// How long the drive may take to switch on, in ns.
     pub enable_nanos: u64,
+    /// How long the drive may take to home, in ns.
+    pub home_nanos: u64,
     /// How fast a reference catches up after switching on, in m/s.
     pub catch_up_m_per_s: f64,
 }
@@ -235,7 +237,7 @@ impl Master {
             return Err(RigFault::DriveFault { code: state.error });
         }
         if let Some(since) = self.homing_since {
-            let too_long = now.saturating_sub(since) > self.settings.enable_nanos;
+            let too_long = now.saturating_sub(since) > self.settings.home_nanos;
             if !state.has(status::HOMED) && too_long {
                 return Err(RigFault::NotHomed);
             }

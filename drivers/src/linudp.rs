@@ -149,6 +149,7 @@ impl<T: Transport> LinUdp<T> {
                 n_com: config.n_com,
                 timeout_nanos: (config.timeout_s * 1e9) as u64,
                 enable_nanos: (config.enable_s * 1e9) as u64,
+                home_nanos: (config.home_s * 1e9) as u64,
                 catch_up_m_per_s,
             }),
             transport,

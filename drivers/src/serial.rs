@@ -133,6 +133,7 @@ impl SerialBus {
                     n_com: drive.n_com,
                     timeout_nanos,
                     enable_nanos: (drive.enable_s * 1e9) as u64,
+                    home_nanos: (drive.home_s * 1e9) as u64,
                     catch_up_m_per_s: context.catch_up_m_per_s,
                 });
                 let talk = Talk::Drive {

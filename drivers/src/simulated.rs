@@ -22,6 +22,7 @@ use crate::rig_file::RigSetup;
 use fault::Injector;
 pub(crate) use fault::MotorFault;
 use homing::Homing;
+pub(crate) use homing::{stands_at, switch_at};
 pub(crate) use load_cell::LoadCells;
 use load_cell::RAW;
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
@@ -124,7 +125,7 @@ impl SimulatedRig {
             }),
             spec: rig_spec(config, cells),
             columns: Columns::default(),
-            plant: Plant::at_rest(model, homing::stands_at(config)),
+            plant: Plant::at_rest(model, stands_at(config)),
             force_sensor: Sensor::new(
                 config.force_sensor.noise_n,
                 config.force_sensor.resolution_n,

@@ -102,6 +102,7 @@ fn linrs(checksum: Checksum) -> LinRsConfig {
         home_bit: None,
         n_com: 1,
         enable_s: 1.0,
+        home_s: 30.0,
     }
 }
 

@@ -15,6 +15,8 @@ use drivers::rig_file::{RigFile, rig_pantograph};
 use drivers::serial::{SerialBus, SerialConfig};
 use integration_tests::link::{LINRS, LinkBench, Setup, from_ron, rig_config, rig_path};
 use integration_tests::{ExactRun, project_root, session_from};
+use pantobench::rig_work::home::{Homed, home};
+use pantobench::rig_work::play::Stand;
 use pantobench::runtime;
 use pantobench::session::LoadedSession;
 use rt_core::file;
@@ -23,6 +25,7 @@ use rt_core::link::{Command, EventKind, StopCause};
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::RigFault;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const LQG: &str = r#"PantographLqg(line: "../assets/lines/stitched-sw.ron", wire: Full, mesh_m: 1.0, speed_kmh: 250.0,
@@ -295,5 +298,101 @@ fn a_port_that_is_unplugged_comes_back() {
     assert!(
         !std::path::Path::new(&drive.port).exists(),
         "the link is removed"
+    );
+}
+
+/// Homes a rig in a file of its own, as the command does.
+fn home_rig(path: &std::path::Path) -> Result<Homed, String> {
+    let stand = Stand::load(path, Arc::default()).unwrap();
+    home(&stand).map_err(|e| e.to_string())
+}
+
+/// From 20 mm to 60 mm at 80 mm/s: 0.5 s. A busy computer makes it longer, never shorter.
+fn assert_homed(homed: &Homed, what: &str) {
+    println!("{what}: {homed:?}");
+    assert!(homed.was_needed, "{what}");
+    assert!((0.49..2.0).contains(&homed.seconds), "{what}: {homed:?}");
+    let position = homed.position_m.unwrap();
+    assert!((position - 0.06).abs() < 2e-4, "{what}: {homed:?}");
+}
+
+const EMULATED_HOMING: &str =
+    "homing: (stands_at_m: 0.02, speed_m_per_s: 0.08, switch_at_m: 0.06),";
+
+#[test]
+fn rig_home_homes_a_drive_over_udp_and_over_a_serial_line() {
+    for is_serial in [false, true] {
+        let scratch = Scratch::new(if is_serial { "home-serial" } else { "home-udp" });
+        let (path, _) = own_rig(&scratch);
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        if is_serial {
+            let begin = text.find("LinUdp(").unwrap();
+            let end = text.find("Serial(").unwrap();
+            let drive = LINRS
+                .replace("/tmp/pantobench-drive", &scratch.path("drive"))
+                .replace("checksum: Sum16", "checksum: Sum16, home_bit: 11")
+                .replace("timeout_s: 0.02", "timeout_s: 0.5");
+            text.replace_range(begin..end, &format!("Serial{drive},\n"));
+            text = text.replace("drive.current", "drive.demand_position");
+        } else {
+            text = text.replace("local_port: 0,", "local_port: 0, home_bit: 11,");
+        }
+        let text = text.replace("seed: 1,", &format!("seed: 1, {EMULATED_HOMING}"));
+        std::fs::write(&path, text).unwrap();
+        let RigFile::Hardware(config) = file::load(&path).unwrap_or_else(|e| panic!("{e}")) else {
+            panic!("not a hardware rig")
+        };
+        let pantograph = rig_pantograph(&path).unwrap();
+        let emulator = Emulator::start(&config, &pantograph, &[]).unwrap();
+        assert_homed(&home_rig(&path).unwrap(), &format!("serial {is_serial}"));
+        let now = RealClock.now();
+        assert!(!emulator.plant.is_powered(now), "the drive is left off");
+        // The drive remembers.
+        let again = home_rig(&path).unwrap();
+        assert!(!again.was_needed, "{again:?}");
+        // Without power it forgets; and then there is no switch, which is an error of the drive.
+        let faults = emulator.faults("drive").unwrap();
+        faults.set(LinkFault::PowerLoss, true);
+        RealClock.sleep_until(RealClock.now() + 50_000_000);
+        faults.set(LinkFault::PowerLoss, false);
+        faults.set(LinkFault::NoHomeSwitch, true);
+        let why = home_rig(&path).unwrap_err();
+        assert!(why.contains("error 32 (0x0020)"), "{why}");
+    }
+}
+
+#[test]
+fn rig_home_homes_a_drive_on_ethercat_or_says_why_not() {
+    let scratch = Scratch::new("home-ethercat");
+    let path = project_root().join("assets/rigs/ethercat-dsa-380.ron");
+    let assets = project_root().join("assets").canonicalize().unwrap();
+    let mut text = std::fs::read_to_string(path).unwrap();
+    for (from, to) in [
+        ("\"../", format!("\"{}/", assets.display())),
+        ("max_age_s: 0.0025", "max_age_s: 0.2".into()),
+        ("watchdog_ms: 50.0", "watchdog_ms: 1000.0".into()),
+        (
+            "counts_per_m: 1.0e7)",
+            "counts_per_m: 1.0e7, homing: (timeout_s: 10.0))".into(),
+        ),
+        (
+            "(index: 0x6065, value: U32(300000)),",
+            "(index: 0x6099, sub: 1, value: U32(800000)), (index: 0x607C, value: I32(-600000)),"
+                .into(),
+        ),
+        ("seed: 1,", format!("seed: 1, {EMULATED_HOMING}")),
+    ] {
+        assert!(text.contains(from), "{from}");
+        text = text.replace(from, &to);
+    }
+    let path = scratch.0.join("rig.ron");
+    std::fs::write(&path, &text).unwrap();
+    assert_homed(&home_rig(&path).unwrap(), "EtherCAT");
+    // In 0.1 s it does not get there.
+    std::fs::write(&path, text.replace("timeout_s: 10.0", "timeout_s: 0.1")).unwrap();
+    let why = home_rig(&path).unwrap_err();
+    assert!(
+        why.contains("The drive did not find its home position in time"),
+        "{why}"
     );
 }

@@ -9,10 +9,13 @@
 
 use drivers::emulate::faults::{Board, LinkFault};
 use drivers::hardware::BusConfig;
+use drivers::serial::config::Protocol;
+use drivers::simulated::HomingConfig;
 use integration_tests::link::{LinkBench, Setup, from_ron};
 use rt_core::fault::Action;
 use rt_core::guard::{Drive, Request, State};
 use rt_core::link::{Command, EventKind};
+use rt_core::pacing::Clock;
 use rt_core::rig::RigCommand;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -331,34 +334,101 @@ fn a_cell_that_stops_sending_is_a_stale_input_with_its_name() {
     assert!(words.measured.unwrap() > 0.010 && words.limit == Some(0.010));
 }
 
-#[test]
-fn a_drive_without_home_is_not_ready_until_it_is_homed() {
-    let mut b = LinkBench::new(Setup::Udp, |config| {
-        if let BusConfig::LinUdp(drive) = &mut config.buses[0] {
-            drive.home_bit = Some(11);
+/// A drive that stands at 20 mm and has its home switch at 60 mm, 0.8 s away at 50 mm/s: 400 cycles.
+fn lost(setup: Setup) -> LinkBench {
+    let mut b = LinkBench::new(setup, |config| {
+        match &mut config.buses[0] {
+            BusConfig::LinUdp(drive) => drive.home_bit = Some(11),
+            BusConfig::Serial(serial) => match &mut serial.protocol {
+                Protocol::LinRs(drive) => drive.home_bit = Some(11),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
         }
+        config.emulated.as_mut().unwrap().homing = Some(HomingConfig {
+            stands_at_m: 0.02,
+            speed_m_per_s: 0.05,
+            switch_at_m: Some(0.06),
+        });
     });
     b.run.cycles(50);
     assert_eq!(b.run.state(), State::Idle);
-    assert!(
-        b.said(0).iter().any(|(_, id, _)| id == "rig.not-homed"),
-        "{:?}",
-        b.said(0)
-    );
+    b
+}
+
+fn home(b: &mut LinkBench) {
     b.run
         .user
         .commands
         .push(Command::Rig(RigCommand::Home))
         .unwrap();
-    b.run.cycles(20);
-    assert!(
-        b.said(0).iter().any(|(_, id, _)| id == "rig.homing"),
-        "{:?}",
-        b.said(0)
-    );
-    assert!(b.run.until(State::Ready, 200), "{:?}", b.run.events.last());
-    assert!(!b.is_powered(), "after homing the drive is off again");
-    b.enter(State::Running);
+}
+
+fn has_said(b: &LinkBench, id: &str) -> bool {
+    b.said(0).iter().any(|(_, said, _)| said == id)
+}
+
+#[test]
+fn a_drive_without_home_is_not_ready_until_it_is_homed_and_then_is_where_it_says() {
+    for setup in [Setup::Udp, Setup::LinRs] {
+        let mut b = lost(setup);
+        assert!(has_said(&b, "rig.not-homed"), "{:?}", b.said(0));
+        b.run.ask(Request::Arm);
+        b.run.cycles(20);
+        assert_eq!(b.run.state(), State::Idle);
+        let begin = b.seq();
+        home(&mut b);
+        b.run.cycles(20);
+        assert!(has_said(&b, "rig.homing"), "{:?}", b.said(0));
+        assert!(b.run.until(State::Ready, 600), "{:?}", b.run.events.last());
+        // 10 cycles to switch on, some until the motor has settled, 5 good ones.
+        let besides = b.seq() - begin - 400;
+        println!("{setup:?}: {besides} cycles besides 400 of travel");
+        assert!((15..50).contains(&besides), "{besides}");
+        b.run.cycles(5);
+        assert!(!b.is_powered(), "after homing the drive is off again");
+        let shown = *b.run.column("motor_position").last().unwrap();
+        let is = b.plant.position(b.clock.now());
+        assert!((is - 0.06).abs() < 1e-4, "{is}");
+        assert!((shown - is).abs() < 2e-5, "{shown} {is}");
+        // Not one value came from before, nor from a line between before and after.
+        let positions = b.run.column("motor_position");
+        let known = positions.iter().filter(|p| p.is_finite());
+        assert!(
+            known.into_iter().all(|p| (p - 0.06).abs() < 2e-4),
+            "{setup:?}"
+        );
+        b.enter(State::Running);
+    }
+}
+
+#[test]
+fn homing_that_is_stopped_or_finds_no_switch_leaves_the_drive_without_power() {
+    for setup in [Setup::Udp, Setup::LinRs] {
+        let mut b = lost(setup);
+        home(&mut b);
+        b.run.cycles(210);
+        assert!(b.is_powered());
+        b.run.ask(Request::Stop);
+        b.run.cycles(3);
+        assert!(!b.is_powered(), "{setup:?}");
+        let at = b.plant.position(b.clock.now());
+        assert!((0.037..0.041).contains(&at), "{setup:?}: {at}");
+        b.run.cycles(500);
+        assert_eq!(b.run.state(), State::Idle, "{setup:?}");
+        assert!((b.plant.position(b.clock.now()) - at).abs() < 2e-5);
+
+        b.drive_faults.set(LinkFault::NoHomeSwitch, true);
+        home(&mut b);
+        b.run.cycles(400);
+        assert!(
+            has_said(&b, "rig.drive-fault"),
+            "{setup:?}: {:?}",
+            b.said(0)
+        );
+        assert!(!b.is_powered(), "{setup:?}");
+        assert_eq!(b.run.state(), State::Idle, "{setup:?}");
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ pub fn home(stand: &Stand) -> Result<Homed, WorkError> {
     let mut listener = Listener::open(stand)?;
     let position = listener.layout.find("motor_position");
     let mut asked_at = None;
+    let mut has_begun = false;
     let mut tried = 0;
     loop {
         if stand.stop.load(Ordering::Relaxed) {
@@ -53,9 +54,12 @@ pub fn home(stand: &Stand) -> Result<Homed, WorkError> {
             }
             Err(fault) => {
                 let is_over = since_asked.map_or(tried > cycles(CONNECT_S), |n| n > cycles(MOST_S));
-                // A drive that says again that it is not homed, after it was asked, has given up.
-                let gave_up =
+                has_begun |= fault == RigFault::Homing;
+                // A drive that says anything else after it has begun has given up, and that is why; so has one that
+                // does not begin.
+                let does_not_begin =
                     fault == RigFault::NotHomed && since_asked.is_some_and(|n| n > cycles(1.0));
+                let gave_up = has_begun && fault != RigFault::Homing || does_not_begin;
                 let may_pass = matches!(
                     fault,
                     RigFault::NotHomed | RigFault::Homing | RigFault::Connecting { .. }

@@ -7,6 +7,7 @@ mod coe;
 mod drive;
 mod esc;
 pub mod fault;
+mod homing;
 pub mod in_process;
 mod mailbox;
 pub mod served;
@@ -141,7 +142,8 @@ impl Segment {
                 };
                 let mut dictionary = Dictionary::of(device, identity);
                 let drive = config.drive.as_ref().filter(|d| d.device == device.name);
-                let drive = drive.map(|d| EmulatedDrive::new(d, &mut dictionary));
+                let drive =
+                    drive.map(|d| EmulatedDrive::new(d, &mut dictionary, world.home_switch()));
                 let mut esc = Esc::new(i, identity, &device.name, dictionary);
                 esc.drive = drive;
                 esc

@@ -48,11 +48,13 @@ pub enum LinkFault {
     WrongDevice,
     /// All safety circuits are open.
     OpenCircuits,
+    /// The drive's home switch is not where it should be.
+    NoHomeSwitch,
 }
 
 impl LinkFault {
     /// All of them.
-    pub const ALL: [LinkFault; 19] = [
+    pub const ALL: [LinkFault; 20] = [
         LinkFault::Lost,
         LinkFault::Late,
         LinkFault::Duplicate,
@@ -72,6 +74,7 @@ impl LinkFault {
         LinkFault::RefuseOp,
         LinkFault::WrongDevice,
         LinkFault::OpenCircuits,
+        LinkFault::NoHomeSwitch,
     ];
 
     /// Its name on the command line.
@@ -96,6 +99,7 @@ impl LinkFault {
             LinkFault::RefuseOp => "refuse-op",
             LinkFault::WrongDevice => "wrong-device",
             LinkFault::OpenCircuits => "open-circuits",
+            LinkFault::NoHomeSwitch => "no-home-switch",
         }
     }
 

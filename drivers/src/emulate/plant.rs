@@ -1,7 +1,9 @@
 //! The one plant behind all emulated devices: it advances by time, whoever looks at it and however often.
 
 use crate::simulated::LoadCells;
-use crate::simulated::{MotorFault, Plant, PlantModel, Sensor, SimulatedConfig};
+use crate::simulated::{
+    MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at, switch_at,
+};
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::NANOS_PER_SECOND;
@@ -21,9 +23,19 @@ struct State {
     cells: LoadCells,
 }
 
+/// Where a drive finds its home position.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HomeSwitch {
+    /// Where it is, in m.
+    pub at_m: f64,
+    /// How fast a drive goes there that was told no speed, in m/s.
+    pub speed_m_per_s: f64,
+}
+
 /// See the module's text. Clones share the plant.
 #[derive(Clone)]
 pub struct SharedPlant {
+    home_switch: HomeSwitch,
     #[expect(
         clippy::disallowed_types,
         reason = "threads of emulated devices are no real-time threads"
@@ -32,7 +44,7 @@ pub struct SharedPlant {
 }
 
 impl SharedPlant {
-    /// At rest in the parked position.
+    /// At rest where the motor stands when it is switched on.
     pub fn new(config: &SimulatedConfig, pantograph: &Pantograph) -> Self {
         let model = PlantModel::build(
             config,
@@ -42,7 +54,7 @@ impl SharedPlant {
         let sensor = &config.position_sensor;
         #[expect(clippy::disallowed_types, reason = "no real-time thread")]
         let state = std::sync::Mutex::new(State {
-            plant: Plant::at_rest(model, config.actuator.park_m),
+            plant: Plant::at_rest(model, stands_at(config)),
             until: None,
             begin: 0,
             drive: Drive::Off,
@@ -59,9 +71,19 @@ impl SharedPlant {
                 config.seed,
             ),
         });
+        let travel_speed = config.actuator.travel_speed_m_per_s;
         Self {
+            home_switch: HomeSwitch {
+                at_m: switch_at(config),
+                speed_m_per_s: config.homing.map_or(travel_speed, |h| h.speed_m_per_s),
+            },
             state: Arc::new(state),
         }
+    }
+
+    /// Where a drive finds its home position.
+    pub fn home_switch(&self) -> HomeSwitch {
+        self.home_switch
     }
 
     /// The plant at a time.

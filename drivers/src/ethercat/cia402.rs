@@ -5,6 +5,7 @@
 //! at a bounded speed, so that it never jumps. Off is a quick stop first, then no voltage.
 
 use super::config::DriveConfig;
+use super::homing::{HOMING_MODE, Homing};
 use crate::hardware::bus::DriveCommand;
 use crate::hardware::catch_up::CatchUp;
 use rt_core::rig::RigFault;
@@ -46,6 +47,14 @@ impl DriveState {
             0x07 => DriveState::QuickStopActive,
             _ => DriveState::NotReady,
         }
+    }
+
+    /// Whether its motor may have power.
+    pub fn may_have_power(self) -> bool {
+        !matches!(
+            self,
+            DriveState::SwitchOnDisabled | DriveState::Fault | DriveState::NotReady
+        )
     }
 }
 
@@ -97,6 +106,8 @@ pub struct Cia402 {
     has_followed: bool,
     ignored: u32,
     reset_since: Option<u64>,
+    /// `None`: a drive that always knows where it is.
+    homing: Option<Homing>,
 }
 
 impl Cia402 {
@@ -113,6 +124,7 @@ impl Cia402 {
             has_followed: false,
             ignored: 0,
             reset_since: None,
+            homing: config.homing.as_ref().map(|h| Homing::new(config, h)),
         }
     }
 
@@ -124,6 +136,16 @@ impl Cia402 {
         self.has_followed = false;
         self.ignored = 0;
         self.reset_since = None;
+        if let Some(homing) = &mut self.homing {
+            homing.forget();
+        }
+    }
+
+    /// A cycle without a trustworthy answer, or with an error: a drive that homes unseen is stopped.
+    pub fn miss(&mut self, now: u64) {
+        if let Some(homing) = &mut self.homing {
+            homing.abandon(now);
+        }
     }
 
     /// The actual position in m.
@@ -137,11 +159,8 @@ impl Cia402 {
 
     /// Whether its motor may have power.
     pub fn has_power(&self) -> bool {
-        let state = self.last.map(|i| DriveState::of(i.status));
-        !matches!(
-            state,
-            Some(DriveState::SwitchOnDisabled | DriveState::Fault | DriveState::NotReady) | None
-        )
+        self.last
+            .is_some_and(|i| DriveState::of(i.status).may_have_power())
     }
 
     /// What it is sent in this cycle.
@@ -175,7 +194,21 @@ impl Cia402 {
             return DriveOutputs { control, ..rest };
         }
         self.reset_since = None;
-        let is_on = told.is_on && told.position_m.is_finite();
+        let homing = self.homing.as_mut();
+        let control = homing.and_then(|h| h.control(wishes_home(told), &last, now));
+        if let Some(control) = control {
+            self.followed_at = None;
+            let mode = HOMING_MODE;
+            return DriveOutputs {
+                control,
+                mode,
+                ..rest
+            };
+        }
+        // Targets mean nothing to a drive that does not know where it is, or that is in its homing mode.
+        let knows = self.homing.as_ref().is_none_or(|h| h.is_homed(last.status));
+        let is_elsewhere = state == DriveState::OperationEnabled && last.mode == HOMING_MODE;
+        let is_on = told.is_on && told.position_m.is_finite() && knows && !is_elsewhere;
         if !is_on {
             self.followed_at = None;
             // A quick stop is voltage without the bit that forbids it.
@@ -233,10 +266,15 @@ impl Cia402 {
         let status = inputs.status;
         if matches!(state, DriveState::Fault | DriveState::FaultReactionActive) {
             let code = inputs.error.unwrap_or(0);
-            if status & FOLLOWING_ERROR != 0 {
+            self.miss(now);
+            // In the homing mode the bit means something else.
+            if status & FOLLOWING_ERROR != 0 && inputs.mode != HOMING_MODE {
                 return Err(RigFault::FollowingError { status });
             }
             return Err(RigFault::DriveFault { code });
+        }
+        if let Some(homing) = &mut self.homing {
+            homing.take(&inputs, wishes_home(told), now)?;
         }
         let is_enabled = state == DriveState::OperationEnabled;
         let asked = self.asked_since.filter(|(is_on, _)| *is_on == told.is_on);
@@ -278,6 +316,11 @@ impl Cia402 {
     }
 }
 
+/// Whoever wants the drive on wants it nowhere else.
+fn wishes_home(told: &DriveCommand) -> bool {
+    told.home && !told.is_on
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,6 +333,7 @@ mod tests {
             counts_per_m: 1000.0,
             zero_m: 1.0,
             enable_ms: 100.0,
+            homing: None,
         };
         Cia402::new(&config, 0.1)
     }

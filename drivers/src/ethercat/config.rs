@@ -125,7 +125,26 @@ pub struct DriveConfig {
     /// Within which time the drive has to do what its enable sequence asks for, in ms.
     #[serde(default = "default_enable_ms")]
     pub enable_ms: f64,
+    /// How it is homed; `None`: it always knows where it is (absolute encoder).
+    #[serde(default)]
+    pub homing: Option<DriveHoming>,
 }
+
+/// A drive that has to find its home position. It is told how by objects in the `sdo` list of its device: method 0x6098
+/// (I8), speeds 0x6099:1 and :2 (U32), acceleration 0x609A (U32), home offset 0x607C (I32).
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DriveHoming {
+    /// How long it may take, in s; then the drive is switched off.
+    pub timeout_s: f64,
+    /// Bit of the statusword with which the drive shows that it knows where it is, one of those that CiA 402 leaves to
+    /// the vendor: 8, 14 or 15. `None`: it is not homed after each set-up of the segment.
+    #[serde(default)]
+    pub homed_bit: Option<u8>,
+}
+
+/// Bits of the statusword that CiA 402 leaves to the vendor.
+const VENDOR_BITS: [u8; 3] = [8, 14, 15];
 
 fn default_enable_ms() -> f64 {
     500.0
@@ -304,6 +323,16 @@ impl EthercatConfig {
             return Ok(());
         };
         let device = self.known_device(&drive.device)?;
+        if let Some(homing) = &drive.homing {
+            homing.check().map_err(|e| e.within("homing"))?;
+            if find_entry(&device.outputs, 0x6060, 0).is_none_or(|(_, bits)| bits != 8) {
+                let problem = format!(
+                    "cannot be started: the outputs of '{}' lack (0x6060, 0, 8), the mode of operation",
+                    device.name
+                );
+                return Err(FieldError::new("homing", problem));
+            }
+        }
         if !(drive.counts_per_m.is_finite() && drive.counts_per_m.abs() >= 1.0) {
             return Err(FieldError::new(
                 "counts_per_m",
@@ -381,6 +410,19 @@ impl EthercatConfig {
                 format!("'{name}' is none of the devices: {}", known.join(", ")),
             )
         })
+    }
+}
+
+impl DriveHoming {
+    fn check(&self) -> Result<(), FieldError> {
+        require_within("timeout_s", self.timeout_s, 0.1, 60.0, "s")?;
+        if let Some(bit) = self.homed_bit.filter(|bit| !VENDOR_BITS.contains(bit)) {
+            return Err(FieldError::new(
+                "homed_bit",
+                format!("is {bit}; expected 8, 14 or 15: CiA 402 defines all others"),
+            ));
+        }
+        Ok(())
     }
 }
 
@@ -462,6 +504,16 @@ mod tests {
                 "input: \"ecat.middle\"",
                 "ecat.position",
             ),
+            (
+                "counts_per_m: 1.0e7)",
+                "counts_per_m: 1.0e7, homing: (timeout_s: 0.0))",
+                "drive.homing.timeout_s",
+            ),
+            (
+                "counts_per_m: 1.0e7)",
+                "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 10))",
+                "drive.homing.homed_bit: is 10; expected 8, 14 or 15",
+            ),
             ("revision: 0x00010000", "revison: 0x00010000", "revison"),
         ] {
             let changed = text.replacen(from, to, 1);
@@ -471,5 +523,22 @@ mod tests {
                 .to_string();
             assert!(error.contains(expected), "{to}: {error}");
         }
+    }
+
+    #[test]
+    fn homing_needs_the_mode_among_the_outputs() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/ethercat-dsa-380.ron");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let homing = "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 14))";
+        let homes = text.replacen("counts_per_m: 1.0e7)", homing, 1);
+        file::parse::<RigFile>(&homes, &path).unwrap_or_else(|e| panic!("{e}"));
+        let unmapped = homes.replacen("(0x6060, 0, 8), (0, 0, 8)", "(0, 0, 16)", 1);
+        let error = file::parse::<RigFile>(&unmapped, &path).unwrap_err();
+        let text = error.to_string();
+        assert!(
+            text.contains("the outputs of 'drive' lack (0x6060, 0, 8)"),
+            "{text}"
+        );
     }
 }

@@ -86,7 +86,8 @@ pub trait Bus: Send {
     /// Never allocates, locks, logs or panics, and blocks no longer than the budget that its configuration states.
     /// After an error the inputs of this cycle are not used; the bus goes on by itself towards working again, so that
     /// later exchanges succeed.
-    /// [`RigFault::NotHomed`] and [`RigFault::Homing`] are the answers of a drive that has to be homed.
+    /// [`RigFault::NotHomed`], [`RigFault::Homing`] and [`RigFault::HomingFailed`] are the answers of a drive that has to
+    /// be homed.
     fn exchange(
         &mut self,
         told: &DriveCommand,

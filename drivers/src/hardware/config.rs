@@ -8,7 +8,7 @@ use crate::ethercat::EthercatConfig;
 use crate::linudp::LinUdpConfig;
 use crate::serial::SerialConfig;
 use crate::simulated::{
-    ActuatorConfig, DelayConfig, ForceSensorConfig, LoadCellConfig, MotorConfig,
+    ActuatorConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig, MotorConfig,
     PositionSensorConfig, SimulatedConfig,
 };
 use rt_core::file::FieldError;
@@ -93,6 +93,9 @@ pub struct EmulatedConfig {
     pub range_n: f64,
     /// Seed of the noise.
     pub seed: u64,
+    /// Where the motor stands and where its home switch is, for a drive that homes; `None`: both are parked.
+    #[serde(default)]
+    pub homing: Option<HomingConfig>,
 }
 
 impl BusConfig {
@@ -166,7 +169,7 @@ impl HardwareConfig {
             limits: self.limits.clone(),
             safety: self.safety,
             interlocks: Vec::new(),
-            homing: None,
+            homing: emulated.and_then(|e| e.homing),
         }
     }
 

@@ -41,6 +41,9 @@ pub struct LinUdpConfig {
     /// How long the drive may take to switch on, in s.
     #[serde(default = "enable_time")]
     pub enable_s: f64,
+    /// How long the drive may take to home, in s.
+    #[serde(default = "home_time")]
+    pub home_s: f64,
 }
 
 fn drive_port() -> u16 {
@@ -61,6 +64,10 @@ fn every() -> u32 {
 
 fn enable_time() -> f64 {
     2.0
+}
+
+fn home_time() -> f64 {
+    30.0
 }
 
 /// Its inputs, in the order of their slots.
@@ -109,6 +116,7 @@ impl LinUdpConfig {
         require_within("wait_us", f64::from(self.wait_us), 0.0, 5000.0, "µs")?;
         require_within("timeout_s", self.timeout_s, 1e-3, 1.0, "s")?;
         require_not_negative("enable_s", self.enable_s, "s")?;
-        require_within("enable_s", self.enable_s, 0.05, 60.0, "s")
+        require_within("enable_s", self.enable_s, 0.05, 60.0, "s")?;
+        require_within("home_s", self.home_s, 0.05, 60.0, "s")
     }
 }

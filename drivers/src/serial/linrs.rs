@@ -43,9 +43,12 @@ pub struct LinRsConfig {
     /// A reference is sent with every so many-th request.
     #[serde(default = "every")]
     pub n_com: u32,
-    /// How long the drive may take to switch on or to home, in s.
+    /// How long the drive may take to switch on, in s.
     #[serde(default = "enable_time")]
     pub enable_s: f64,
+    /// How long the drive may take to home, in s.
+    #[serde(default = "home_time")]
+    pub home_s: f64,
 }
 
 /// Identifiers of a message.
@@ -68,6 +71,10 @@ fn every() -> u32 {
 
 fn enable_time() -> f64 {
     2.0
+}
+
+fn home_time() -> f64 {
+    30.0
 }
 
 /// Its inputs, in the order of their slots.
@@ -129,7 +136,8 @@ impl LinRsConfig {
         }
         require_within("zero_m", self.zero_m, -100.0, 100.0, "m")?;
         require_within("n_com", f64::from(self.n_com), 1.0, 100.0, "")?;
-        require_within("enable_s", self.enable_s, 0.05, 60.0, "s")
+        require_within("enable_s", self.enable_s, 0.05, 60.0, "s")?;
+        require_within("home_s", self.home_s, 0.05, 60.0, "s")
     }
 
     fn write(&self, id: MessageId, data: &[u8], out: &mut [u8; LONGEST]) -> usize {
@@ -253,6 +261,7 @@ mod tests {
             home_bit: None,
             n_com: 1,
             enable_s: 1.0,
+            home_s: 30.0,
         }
     }
 

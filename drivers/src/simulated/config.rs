@@ -71,14 +71,17 @@ pub struct CircuitConfig {
     pub opens_above_m: Option<f64>,
 }
 
-/// How a simulated drive finds its home position: the parked one.
+/// How a simulated or emulated drive finds its home position.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HomingConfig {
     /// Where the motor stands when it is switched on, in m.
     pub stands_at_m: f64,
-    /// How fast it homes, in m/s.
+    /// How fast it homes, in m/s. An emulated drive that is told a speed by its own objects takes that.
     pub speed_m_per_s: f64,
+    /// Where its home switch is, in m; `None`: at the parked position.
+    #[serde(default)]
+    pub switch_at_m: Option<f64>,
 }
 
 /// A position-controlled motor: ü = ω²(r − u) − 2ζω u̇.
@@ -242,6 +245,9 @@ impl SimulatedConfig {
         if let Some(homing) = &self.homing {
             let (low, high) = (self.motor.stroke_low_m, self.motor.stroke_high_m);
             require_within("homing.stands_at_m", homing.stands_at_m, low, high, "m")?;
+            if let Some(switch) = homing.switch_at_m {
+                require_within("homing.switch_at_m", switch, low, high, "m")?;
+            }
             require_within(
                 "homing.speed_m_per_s",
                 homing.speed_m_per_s,

@@ -1,4 +1,4 @@
-//! A simulated drive that does not know where it is until it has homed: it travels to its parked position by itself.
+//! A simulated drive that does not know where it is until it has homed: it travels to its home switch by itself.
 
 use super::config::SimulatedConfig;
 use super::plant::Plant;
@@ -29,6 +29,12 @@ pub fn stands_at(config: &SimulatedConfig) -> f64 {
         .map_or(config.actuator.park_m, |h| h.stands_at_m)
 }
 
+/// Where its home switch is, in m.
+pub fn switch_at(config: &SimulatedConfig) -> f64 {
+    let switch = config.homing.and_then(|h| h.switch_at_m);
+    switch.unwrap_or(config.actuator.park_m)
+}
+
 /// The motor has arrived when it is this close, in m.
 const CLOSE_M: f64 = 1e-5;
 
@@ -36,7 +42,7 @@ impl Homing {
     pub fn new(config: &SimulatedConfig) -> Self {
         Self {
             stage: config.homing.map_or(Stage::Known, |_| Stage::Unknown),
-            home_m: config.actuator.park_m,
+            home_m: switch_at(config),
             speed_m_per_s: config.homing.map_or(0.0, |h| h.speed_m_per_s),
         }
     }

@@ -10,6 +10,7 @@
 
 mod fault_matrix;
 mod frames;
+mod homing;
 mod rig;
 mod segment;
 mod veth;

@@ -33,8 +33,18 @@ pub fn shipped_path() -> PathBuf {
 
 /// Its content and its pantograph.
 pub fn shipped() -> (HardwareConfig, EthercatConfig, Pantograph) {
+    changed(&[])
+}
+
+/// The same with texts of the file exchanged for others.
+pub fn changed(changes: &[(&str, &str)]) -> (HardwareConfig, EthercatConfig, Pantograph) {
     let path = shipped_path();
-    let RigFile::Hardware(rig) = file::load(&path).unwrap_or_else(|e| panic!("{e}")) else {
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    for (from, to) in changes {
+        assert!(text.contains(from), "{from}");
+        text = text.replacen(from, to, 1);
+    }
+    let RigFile::Hardware(rig) = file::parse(&text, &path).unwrap_or_else(|e| panic!("{e}")) else {
         panic!("not a hardware rig")
     };
     let BusConfig::Ethercat(segment) = &rig.buses[0] else {
@@ -63,7 +73,11 @@ pub struct Bench {
 impl Bench {
     /// Set up and not yet cycled.
     pub fn new() -> Self {
-        let (rig, segment, pantograph) = shipped();
+        Self::on(shipped())
+    }
+
+    /// The same on another rig.
+    pub fn on((rig, segment, pantograph): (HardwareConfig, EthercatConfig, Pantograph)) -> Self {
         let plant = SharedPlant::new(&rig.model(), &pantograph);
         let (emulated, faults) = segment_on(&segment, &rig, plant.clone());
         let mut clock = ExactClock::default();

@@ -78,6 +78,11 @@ pub enum RigFault {
     NotHomed,
     /// The drive is finding its home position.
     Homing,
+    /// The drive has tried to find its home position and did not; it is off.
+    HomingFailed {
+        /// Its status word when it gave up, as CiA 402 defines it.
+        status: u16,
+    },
     /// The drive itself says that the motor does not follow.
     FollowingError {
         /// Its status word.
@@ -235,6 +240,11 @@ impl RigFault {
                 "The drive is finding its home position".into(),
                 "Wait until it has.",
             ),
+            RigFault::HomingFailed { status } => text(
+                "homing-failed",
+                format!("{} (status 0x{status:04X})", why_homing_failed(status)),
+                "Check the home switch, the way to it and the homing objects of the rig file, then home the drive again.",
+            ),
             RigFault::FollowingError { status } => text(
                 "following-error",
                 format!("The drive says that the motor does not follow (status 0x{status:04X})"),
@@ -286,6 +296,17 @@ impl RigFault {
                 "Compare the segment with the rig file: order of the devices, and vendor, product and revision of each.",
             ),
         }
+    }
+}
+
+/// A statusword of a drive that homes says by itself what went wrong.
+fn why_homing_failed(status: u16) -> &'static str {
+    const HOMING_ERROR: u16 = 1 << 13;
+    let is_enabled = status & 0x6F == 0x27;
+    match (is_enabled, status & HOMING_ERROR != 0) {
+        (true, true) => "The drive reports an error of its homing",
+        (true, false) => "The drive did not find its home position in time",
+        (false, _) => "The drive did not stay switched on while it was homing",
     }
 }
 

@@ -1,7 +1,9 @@
-//! An emulated drive of CiA 402 in cyclic synchronous position, with all of its states.
+//! An emulated drive of CiA 402 in cyclic synchronous position and homing, with all of its states.
 
 use super::coe::Dictionary;
+use super::homing::{HOMING_MODE, HomingMode};
 use super::world::World;
+use crate::emulate::plant::HomeSwitch;
 use crate::ethercat::config::DriveConfig;
 
 /// States of CiA 402, as the statusword shows them.
@@ -52,6 +54,8 @@ pub enum DriveMisbehaviour {
     WrongMode(bool),
     /// It stays where it is in its enable sequence.
     Stuck(bool),
+    /// Its home switch is not where it should be.
+    NoHomeSwitch(bool),
 }
 
 /// Numbers of its objects in the dictionary.
@@ -77,7 +81,6 @@ const CODE_FOLLOWING: u16 = 0x8611;
 pub struct EmulatedDrive {
     objects: Objects,
     counts_per_m: f64,
-    zero_m: f64,
     state: DriveState,
     error: u16,
     last_control: u16,
@@ -89,11 +92,17 @@ pub struct EmulatedDrive {
     wrong_mode: bool,
     is_stuck: bool,
     emergency: Option<u16>,
+    /// `None`: its encoder is absolute.
+    homing: Option<HomingMode>,
+    /// Where its encoder counts from, in m.
+    origin_m: f64,
 }
 
 impl EmulatedDrive {
     /// A drive as the rig file describes it; objects that it needs are added.
-    pub fn new(config: &DriveConfig, dictionary: &mut Dictionary) -> Self {
+    pub fn new(config: &DriveConfig, dictionary: &mut Dictionary, switch: HomeSwitch) -> Self {
+        let homing = config.homing.as_ref();
+        let homing = homing.map(|h| HomingMode::new(h.homed_bit, dictionary, switch));
         dictionary.add(0x6060, 0, 8, true, 0);
         dictionary.add(0x603F, 0, 16, false, 0);
         // Following error window in counts; 0 is none.
@@ -111,7 +120,8 @@ impl EmulatedDrive {
                 window: find(0x6065),
             },
             counts_per_m: config.counts_per_m,
-            zero_m: config.zero_m,
+            homing,
+            origin_m: config.zero_m,
             state: DriveState::SwitchOnDisabled,
             error: 0,
             last_control: 0,
@@ -140,6 +150,9 @@ impl EmulatedDrive {
         self.follows = false;
         self.is_following_error = false;
         self.emergency = None;
+        if let Some(homing) = &mut self.homing {
+            homing.power_on();
+        }
     }
 
     /// Its device has left OP.
@@ -182,6 +195,11 @@ impl EmulatedDrive {
             DriveMisbehaviour::IgnoresTarget(on) => self.ignores_target = on,
             DriveMisbehaviour::WrongMode(on) => self.wrong_mode = on,
             DriveMisbehaviour::Stuck(on) => self.is_stuck = on,
+            DriveMisbehaviour::NoHomeSwitch(on) => {
+                if let Some(homing) = &mut self.homing {
+                    homing.break_switch(on);
+                }
+            }
         }
     }
 
@@ -213,16 +231,24 @@ impl EmulatedDrive {
         if !self.is_stuck {
             self.obey(control);
         }
+        let controls = (self.last_control, control);
         self.last_control = control;
-        let is_cyclic = mode == CYCLIC_POSITION && !self.wrong_mode;
+        let mode = if self.wrong_mode { 0 } else { mode };
+        let is_homing = mode == HOMING_MODE && self.state == DriveState::OperationEnabled;
+        if let Some(homing) = self.homing.as_mut().filter(|_| !is_homing) {
+            homing.stop();
+        }
         match self.state {
             DriveState::OperationEnabled => {
                 self.braking_at_m = world.position_m();
                 self.follows = true;
-                let reference = if is_cyclic && !self.ignores_target {
-                    target_m
-                } else {
-                    self.braking_at_m
+                let at_m = self.braking_at_m;
+                let reference = match (mode, &mut self.homing) {
+                    (CYCLIC_POSITION, _) if !self.ignores_target => target_m,
+                    (HOMING_MODE, Some(homing)) => {
+                        homing.step(controls, dictionary, self.counts_per_m, at_m, now)
+                    }
+                    _ => at_m,
                 };
                 world.tell_motor(Some(reference));
                 let window = dictionary.get(self.objects.window) as f64 / self.counts_per_m.abs();
@@ -297,8 +323,15 @@ impl EmulatedDrive {
         let uses_target = is_enabled && mode == CYCLIC_POSITION && !self.ignores_target;
         // Voltage is there and the drive is remote.
         let mut status = self.state.status() | 0x0010 | 0x0200;
-        status |= u16::from(uses_target) << 12 | u16::from(self.is_following_error) << 13;
-        let counts = ((world.position_m() - self.zero_m) * self.counts_per_m).round() as i32;
+        status |= match &self.homing {
+            Some(homing) if mode == HOMING_MODE => homing.status(),
+            _ => u16::from(uses_target) << 12 | u16::from(self.is_following_error) << 13,
+        };
+        if let Some(homing) = &mut self.homing {
+            status |= homing.vendor_status();
+            self.origin_m = homing.origin_m(dictionary, self.counts_per_m, world.position_m());
+        }
+        let counts = ((world.position_m() - self.origin_m) * self.counts_per_m).round() as i32;
         dictionary.put(self.objects.status, status.into());
         dictionary.put(self.objects.mode_shown, mode);
         dictionary.put(self.objects.actual, u64::from(counts as u32));
@@ -306,6 +339,6 @@ impl EmulatedDrive {
     }
 
     fn metres(&self, counts: u64) -> f64 {
-        f64::from(counts as u32 as i32) / self.counts_per_m + self.zero_m
+        f64::from(counts as u32 as i32) / self.counts_per_m + self.origin_m
     }
 }

@@ -100,6 +100,7 @@ impl EmulatedSegment {
                     Fault::Drive(DriveMisbehaviour::IgnoresTarget(is_on))
                 }
                 LinkFault::Disabled if is_on => Fault::Drive(DriveMisbehaviour::QuickStop),
+                LinkFault::NoHomeSwitch => Fault::Drive(DriveMisbehaviour::NoHomeSwitch(is_on)),
                 LinkFault::PowerLoss => Fault::Power(!is_on),
                 LinkFault::Unplugged => Fault::Cable(!is_on),
                 LinkFault::Emergency if is_on => Fault::Emergency {

@@ -3,7 +3,7 @@
 //! The plant is the one of all emulated devices of a rig. Its lock is never contended where the segment is in the same
 //! process as the loop: nobody else has that plant.
 
-use crate::emulate::plant::SharedPlant;
+use crate::emulate::plant::{HomeSwitch, SharedPlant};
 
 /// See the module's text.
 pub struct World {
@@ -42,6 +42,11 @@ impl World {
     /// What the encoder shows, in m.
     pub fn position_m(&self) -> f64 {
         self.position_m
+    }
+
+    /// Where the drive finds its home position.
+    pub fn home_switch(&self) -> HomeSwitch {
+        self.plant.home_switch()
     }
 
     /// What a load cell shows; cells that do not exist show 0.
