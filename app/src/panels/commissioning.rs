@@ -62,7 +62,7 @@ impl HomeKnown {
         }
         let last = events.iter().rev().find(|e| e.kind == "warning");
         match last.and_then(|e| e.word("fault")) {
-            Some("rig.not-homed") => HomeKnown::No,
+            Some("rig.not-homed" | "rig.homing-failed") => HomeKnown::No,
             Some("rig.homing") => HomeKnown::BeingFound,
             _ => HomeKnown::Unclear,
         }
@@ -199,12 +199,12 @@ impl CommissioningPanel {
             .speed_m_per_s
             .get_or_insert(jog::SPEC.params[jog::SPEED].default);
         ui.horizontal(|ui| {
-            ui.label("Speed");
+            let label = ui.label("Speed");
             let spec = &jog::SPEC.params[jog::SPEED];
             let slider = Slider::new(speed, spec.min..=spec.max)
                 .logarithmic(true)
                 .suffix(" m/s");
-            if ui.add(slider).changed() {
+            if ui.add(slider).labelled_by(label.id).changed() {
                 asks.push(Ask::SetParam {
                     index: jog::SPEED,
                     value: *speed,

@@ -39,7 +39,8 @@ impl Controls {
             }
             let unit = shown(spec.unit);
             ui.add_space(6.0);
-            ui.label(RichText::new(spec.label).strong())
+            let label = ui
+                .label(RichText::new(spec.label).strong())
                 .on_hover_text(spec.help);
             let mut value = *asked * unit.factor;
             let range = spec.min * unit.factor..=spec.max * unit.factor;
@@ -51,7 +52,8 @@ impl Controls {
                 } else {
                     format!(" {}", unit.unit)
                 });
-            if ui.add(slider).on_hover_text(spec.help).changed() {
+            let response = ui.add(slider).labelled_by(label.id);
+            if response.on_hover_text(spec.help).changed() {
                 match spec.check(value / unit.factor) {
                     Ok(accepted) => {
                         *asked = accepted;

@@ -36,7 +36,14 @@ const UNDER_A_STRING: &str = r#"Session(
 )"#;
 
 impl Bench {
+    /// A bench that is ready to be armed.
     fn open(name: &str, session: &str) -> Self {
+        let mut bench = Self::start(name, session);
+        bench.wait("the bench is ready", |w| w.state() == State::Ready);
+        bench
+    }
+
+    fn start(name: &str, session: &str) -> Self {
         let own = format!("pantobench-window-{name}-{}", std::process::id());
         let directory = std::env::temp_dir().join(own);
         // Left over from a run that was killed.
@@ -67,9 +74,7 @@ impl Bench {
                 },
                 None,
             );
-        let mut bench = Self { harness, directory };
-        bench.wait("the bench is ready", |w| w.state() == State::Ready);
-        bench
+        Self { harness, directory }
     }
 
     fn window(&mut self) -> &mut Workstation {
@@ -583,8 +588,7 @@ const NOT_HOMED: &str = r#"Session(title: "Not homed", bench: Jog(), rig: "ROOT/
 
 #[test]
 fn a_drive_is_homed_by_the_bench_itself_and_stays_homed() {
-    let mut bench = Bench::open("homing", NOT_HOMED);
-    bench.show(PanelKind::Commissioning);
+    let mut bench = Bench::start("homing", NOT_HOMED);
     let says = |bench: &mut Bench, text: &str| {
         bench.harness.run_steps(1);
         bench.harness.query_all_by_label_contains(text).count() == 1
@@ -592,6 +596,7 @@ fn a_drive_is_homed_by_the_bench_itself_and_stays_homed() {
     bench.wait("the loop runs", |w| {
         w.with_data(|d| !d.events.is_empty()).unwrap_or(false)
     });
+    bench.show(PanelKind::Commissioning);
     assert!(says(&mut bench, "The drive has no home position: nothing"));
     bench.press("Home");
     bench.wait("homed", |w| w.state() == State::Ready);
