@@ -96,6 +96,8 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
             "stopping: nobody holds the dead man's switch".into()
         }
         EventKind::Mark { number } => format!("marker {number}"),
+        // Finding it takes its time; that it was found shows in the state.
+        EventKind::RigDone(RigCommand::Home) => "the drive begins to find its home position".into(),
         EventKind::RigDone(command) => format!("{} done", rig_command(&command)),
         EventKind::RigRefused { command, refusal } => {
             format!("{} refused: {refusal}", rig_command(&command))

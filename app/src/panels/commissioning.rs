@@ -260,7 +260,8 @@ const BUTTON: egui::Vec2 = egui::vec2(108.0, 28.0);
 /// A step with its number in the usual order.
 fn numbered(ui: &mut Ui, number: u8, row: impl FnOnce(&mut Ui)) {
     ui.horizontal(|ui| {
-        ui.label(RichText::new(number.to_string()).monospace().weak());
+        let number = RichText::new(number.to_string()).monospace().weak();
+        ui.add_sized([10.0, BUTTON.y], egui::Label::new(number));
         row(ui);
     });
 }
@@ -334,7 +335,10 @@ fn show_scan(ui: &mut Ui, scan: &Scan) {
         );
         marked(ui, mark, text);
         if let Some(identity) = &device.identity {
-            ui.label(RichText::new(identity).weak());
+            ui.horizontal(|ui| {
+                ui.add_space(18.0);
+                ui.label(RichText::new(identity).weak());
+            });
         }
     }
     for difference in &scan.differences {
@@ -376,26 +380,47 @@ fn show_check(ui: &mut Ui, checked: &Checked) {
     }
 }
 
+/// Decimals by which an uncertainty has two digits.
+fn decimals_of(uncertainty: f64) -> usize {
+    if uncertainty > 0.0 {
+        (1.0 - uncertainty.log10().floor()).clamp(0.0, 9.0) as usize
+    } else {
+        4
+    }
+}
+
 fn show_identified(ui: &mut Ui, rig: &Path, found: &Identified, asks: &mut Vec<Ask>) {
     Grid::new("identified")
         .striped(true)
-        .num_columns(5)
+        .num_columns(6)
         .show(ui, |ui| {
-            for heading in ["", "rig file", "found", "± 95 %", "change"] {
-                ui.label(RichText::new(heading).weak());
+            for heading in ["", "rig file", "found", "± 95 %", "", "change"] {
+                let text = format!("{heading:>11}");
+                ui.label(RichText::new(text).monospace().weak());
             }
             ui.end_row();
             for row in found.rows() {
                 ui.label(row.label);
-                let or_dash = |value: Option<f64>| {
-                    value.map_or("–".to_owned(), |v| format!("{} {}", number(v), row.unit))
+                // Delays are read in milliseconds.
+                let (factor, unit) = match row.unit {
+                    "s" => (1e3, "ms"),
+                    unit => (1.0, unit),
                 };
-                ui.label(or_dash(row.before));
-                ui.label(or_dash(row.found.map(|e| e.value)));
-                ui.label(or_dash(row.found.map(|e| e.interval_95().1 - e.value)));
+                let cell = |ui: &mut Ui, text: Option<String>| {
+                    let text = text.unwrap_or_else(|| "–".into());
+                    ui.label(RichText::new(format!("{text:>11}")).monospace());
+                };
+                let half = row.found.map(|e| factor * (e.interval_95().1 - e.value));
+                // As far behind the point as the confidence has a meaning.
+                let decimals = half.map_or(4, decimals_of);
+                let fixed = |x: f64| format!("{:.decimals$}", factor * x);
+                cell(ui, row.before.map(fixed));
+                cell(ui, row.found.map(|e| fixed(e.value)));
+                cell(ui, half.map(|x| format!("{x:.decimals$}")));
+                ui.label(unit);
                 let change = row.found.zip(row.before).filter(|(_, b)| *b != 0.0);
                 let change = change.map(|(e, b)| format!("{:+.2} %", 100.0 * (e.value / b - 1.0)));
-                ui.label(change.unwrap_or_else(|| "–".into()));
+                cell(ui, change);
                 ui.end_row();
             }
         });
@@ -425,5 +450,23 @@ fn show_identified(ui: &mut Ui, rig: &Path, found: &Identified, asks: &mut Vec<A
             }
             Err(problem) => problem.to_string(),
         }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uncertainties_have_two_digits() {
+        for (uncertainty, expected) in [
+            (0.829588, "0.83"),
+            (0.00238, "0.0024"),
+            (3.19, "3.2"),
+            (64.0, "64"),
+        ] {
+            let decimals = decimals_of(uncertainty);
+            assert_eq!(format!("{uncertainty:.decimals$}"), expected);
+        }
     }
 }

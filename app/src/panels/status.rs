@@ -11,6 +11,7 @@ use rt_core::guard::State;
 use rt_core::record::setup::RecorderStatus;
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::Timing;
+use std::time::Duration;
 
 /// What the bar shows.
 pub struct Bar<'a> {
@@ -81,6 +82,24 @@ pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
         });
     });
     clicked
+}
+
+/// The second step of arming, as long as there is time for it.
+pub fn confirm_arming(ui: &mut Ui, left: Duration) -> Option<UiCommand> {
+    ui.add_space(4.0);
+    let clicked = ui.horizontal(|ui| {
+        let seconds = left.as_secs_f64().ceil();
+        let text = RichText::new(format!("Confirm arming (F5), {seconds:.0} s left")).size(16.0);
+        let button = Button::new(text).min_size(egui::vec2(260.0, HEIGHT));
+        let clicked = ui.add(button).clicked().then_some(UiCommand::Arm);
+        let color = theme::warning(ui.visuals().dark_mode);
+        let text = "▲ Look at the rig: is it free to move, and nobody in reach?";
+        ui.label(RichText::new(text).size(18.0).color(color));
+        clicked
+    });
+    ui.add_space(4.0);
+    ui.ctx().request_repaint_after(Duration::from_millis(100));
+    clicked.inner
 }
 
 /// Name, colour and shape of the state, always at the same size.

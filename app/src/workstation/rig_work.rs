@@ -41,6 +41,7 @@ impl Workstation {
             .take()
             .is_some_and(|until| Instant::now() < until);
         if waits {
+            self.message = None;
             self.send(Command::Request(Request::Confirm));
             return;
         }

@@ -24,8 +24,10 @@ use crate::validating::Validating;
 use crate::view::{Ask, View};
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
+use rt_core::guard::State;
 use rt_core::param::ParamSpec;
 use std::path::Path;
+use std::time::Instant;
 
 impl Workstation {
     /// Draws everything and does what was asked for.
@@ -124,6 +126,15 @@ impl Workstation {
                     asks.extend(status::show(ui, &bar).map(Ask::Command));
                     ui.add_space(6.0);
                 });
+                let left = self
+                    .confirm_until
+                    .and_then(|until| until.checked_duration_since(Instant::now()))
+                    .filter(|_| live.latest.state == State::Ready);
+                if let Some(left) = left {
+                    Panel::top("confirm").show(ui, |ui| {
+                        asks.extend(status::confirm_arming(ui, left).map(Ask::Command));
+                    });
+                }
                 if let Some(event) = &live.trip {
                     Panel::top("trip").show(ui, |ui| {
                         trip::show(ui, event, &run.layout, &live.data);

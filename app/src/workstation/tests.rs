@@ -661,7 +661,18 @@ fn a_guarded_rig_is_armed_by_pressing_twice() {
     bench.press("Arm");
     bench.wait("asked", |w| w.confirm_until.is_some());
     assert_eq!(bench.window().state(), State::Ready);
-    bench.press("Arm");
+    bench.harness.run_steps(1);
+    let confirm = egui::Role::Button;
+    bench
+        .harness
+        .get_all_by_role(confirm)
+        .find(|b| {
+            b.accesskit_node()
+                .label()
+                .is_some_and(|l| l.starts_with("Confirm arming"))
+        })
+        .unwrap()
+        .click();
     bench.wait("armed", |w| w.state() == State::Armed);
     // Nobody holds F7: it stops by itself.
     bench.wait("stopped", |w| {
