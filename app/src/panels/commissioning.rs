@@ -215,8 +215,10 @@ impl CommissioningPanel {
         let mut held = None;
         ui.horizontal(|ui| {
             for (text, direction) in [("▲ Up", 1.0), ("▼ Down", -1.0)] {
-                let button =
-                    Button::new(RichText::new(text).size(18.0)).min_size(egui::vec2(120.0, 44.0));
+                // Held, not clicked: a click is over after less than a second.
+                let button = Button::new(RichText::new(text).size(18.0))
+                    .min_size(egui::vec2(120.0, 44.0))
+                    .sense(egui::Sense::drag());
                 let response = ui
                     .add_enabled(runs, button)
                     .on_hover_text("Moves as long as it is held.")

@@ -628,7 +628,8 @@ fn the_motor_moves_as_long_as_a_button_is_held() {
     };
     bench.harness.event(egui::Event::PointerMoved(down));
     bench.harness.event(press(true));
-    bench.wait("the motor goes down", |w| reference(w) < 0.0495);
+    // For longer than a click may last: 30 mm at 20 mm/s.
+    bench.wait("the motor goes down", |w| reference(w) < 0.02);
     bench.harness.event(press(false));
     bench.harness.run_steps(2);
     let mut before = f64::NAN;
@@ -640,8 +641,8 @@ fn the_motor_moves_as_long_as_a_button_is_held() {
         }
         since.elapsed() > Duration::from_millis(500)
     });
-    // It rests where the motor was, a little behind its reference, and does not go back.
-    assert!(before > 0.04 && before < 0.0499, "rests at {before}");
+    // It rests where it was let go, and does not go back; how far it goes on until then is the machine's.
+    assert!(before > -0.1 && before < 0.0201, "rests at {before}");
 }
 
 #[test]
