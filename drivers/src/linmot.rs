@@ -40,6 +40,9 @@ pub mod status {
 /// High byte of the state variable while the drive follows; its low nibble then repeats the command's count.
 pub const STATE_OPERATION: u16 = 8;
 
+/// High byte of the state variable while there is an error; its low byte then is the error's code.
+pub const STATE_ERROR: u16 = 4;
+
 /// Master and sub identifier of a reference in a stream of positions, in place for the count.
 pub const P_STREAM: u16 = 0x0300;
 

@@ -14,7 +14,7 @@ pub use config::{Protocol, SerialConfig};
 
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
 use crate::hardware::{BUS_PRIORITY, BusContext};
-use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, Telegram, control};
+use crate::linmot::{DriveSettings, DriveState, Master, Reference, Telegram, control};
 use amplifier::{Reader, Values};
 use config::MOST_FIELDS;
 use frame::Window;
@@ -140,7 +140,9 @@ impl SerialBus {
                     config: drive.clone(),
                     requests,
                     window: Window::default(),
-                    last: linrs::Request::default(),
+                    confirmed: None,
+                    waiting: None,
+                    refused: 0,
                     asked: None,
                     answer_nanos: timeout_nanos / 2,
                 };
@@ -181,9 +183,7 @@ impl SerialBus {
         let mut values = item.values;
         if let (Some(master), Some((state, counts))) = (&mut self.master, item.drive) {
             master.answered(state, counts, now);
-            // Counts until here.
             values[0] = master.metres(counts);
-            values[1] = master.metres(item.values[1] as i32);
         }
         for (slot, value) in inputs.iter_mut().zip(values) {
             slot.put(value, item.t_nanos);
@@ -278,9 +278,14 @@ enum Talk {
         config: LinRsConfig,
         requests: Consumer<Telegram>,
         window: Window,
-        last: linrs::Request,
-        /// When a request was sent that is not answered yet.
-        asked: Option<u64>,
+        /// The control word that the drive has answered to.
+        confirmed: Option<u16>,
+        /// A reference that a control word went before.
+        waiting: Option<Reference>,
+        /// Answers by which the drive did not understand what it was told.
+        refused: u64,
+        /// A request that is not answered yet, and when it was sent.
+        asked: Option<(linrs::Request, u64)>,
         /// How long an answer is waited for, in ns.
         answer_nanos: u64,
     },
@@ -318,13 +323,10 @@ impl<O: Opener> Line<O> {
 
     /// The loop has told a drive to be off before it ends; should it have ended in any other way, it is told now.
     fn switch_off(&mut self) {
-        if let (Talk::Drive { config, last, .. }, Some(port)) = (&mut self.talk, &mut self.port) {
-            let telegram = Telegram {
-                control: control::RELEASED,
-                reference: None,
-            };
+        if let (Talk::Drive { config, .. }, Some(port)) = (&self.talk, &mut self.port) {
             let mut out = [0; linrs::LONGEST];
-            let len = config.write_request(&telegram, last, &mut out);
+            let off = linrs::Request::Control(control::RELEASED);
+            let len = config.write_request(&off, &mut out);
             // A port that is gone has no drive to be told.
             let _ = port.write(&out[..len]);
         }
@@ -357,9 +359,15 @@ impl<O: Opener> Line<O> {
                     let _ = port.write(start);
                 }
             }
-            Talk::Drive { window, asked, .. } => {
+            Talk::Drive {
+                window,
+                asked,
+                confirmed,
+                waiting,
+                ..
+            } => {
                 window.clear();
-                *asked = None;
+                (*asked, *confirmed, *waiting) = (None, None, None);
             }
         }
     }
@@ -411,30 +419,43 @@ impl<O: Opener> Line<O> {
                 config,
                 window,
                 asked,
+                confirmed,
+                refused,
                 ..
             } => {
                 for &byte in bytes {
                     let look = |bytes: &[u8]| config.look_for_response(bytes);
                     window.push(byte, look, |frame| {
                         // An answer to nothing is an echo of something that was given up.
-                        let Some((response, sent)) = linrs::read_response(frame).zip(asked.take())
+                        let Some((response, (request, sent))) =
+                            linrs::read_response(frame).zip(asked.take())
                         else {
                             return;
                         };
+                        if response.communication != 0 {
+                            *refused += 1;
+                            return;
+                        }
+                        if let linrs::Request::Control(word) = request {
+                            *confirmed = Some(word);
+                        }
                         give(drive_item(&response, sent + now.saturating_sub(sent) / 2));
                     });
                 }
-                counters.damaged.store(window.damaged, Ordering::Relaxed);
+                let unusable = window.damaged + *refused;
+                counters.damaged.store(unusable, Ordering::Relaxed);
             }
         }
     }
 
-    /// Sends the newest request, if the one before is answered or given up.
+    /// Sends the newest request, if the one before is answered or given up. A control word that the drive has not
+    /// answered to yet goes before any reference.
     fn ask(&mut self, port: &mut O::Port, now: u64) -> std::io::Result<()> {
         let Talk::Drive {
             config,
             requests,
-            last,
+            confirmed,
+            waiting,
             asked,
             answer_nanos,
             ..
@@ -442,41 +463,41 @@ impl<O: Opener> Line<O> {
         else {
             return Ok(());
         };
-        let is_free = asked.is_none_or(|sent| now.saturating_sub(sent) > *answer_nanos);
+        let is_free = asked.is_none_or(|(_, sent)| now.saturating_sub(sent) > *answer_nanos);
         if !is_free {
             return Ok(());
         }
-        let mut newest: Option<Telegram> = None;
+        let mut newest = None;
         while let Ok(telegram) = requests.pop() {
-            let reference = telegram.reference.or(newest.and_then(|t| t.reference));
-            newest = Some(Telegram {
-                reference,
-                ..telegram
-            });
+            *waiting = telegram.reference.or(*waiting);
+            newest = Some(telegram);
         }
-        if let Some(telegram) = newest {
-            let mut out = [0; linrs::LONGEST];
-            let len = config.write_request(&telegram, last, &mut out);
-            port.write(&out[..len])?;
-            *asked = Some(now);
+        let Some(telegram) = newest else {
+            return Ok(());
+        };
+        if telegram.control & control::SWITCH_ON == 0 {
+            *waiting = None;
         }
+        let request = match waiting.take_if(|_| *confirmed == Some(telegram.control)) {
+            Some(reference) => linrs::Request::reference(reference),
+            // Also what asks for the drive's state when there is nothing to be told.
+            None => linrs::Request::Control(telegram.control),
+        };
+        let mut out = [0; linrs::LONGEST];
+        let len = config.write_request(&request, &mut out);
+        port.write(&out[..len])?;
+        *asked = Some((request, now));
         Ok(())
     }
 }
 
 fn drive_item(response: &linrs::Response, t_nanos: u64) -> Item {
     let mut values = [0.0; MOST_FIELDS];
-    values[1] = f64::from(response.demand);
-    values[2] = f64::from(response.current) / COUNTS_PER_A;
-    values[3] = f64::from(response.status);
-    let state = DriveState {
-        status: response.status,
-        state_var: response.state_var,
-        error: response.error,
-    };
+    values[1] = f64::from(response.status);
+    values[2] = f64::from(response.state_var);
     Item {
         t_nanos,
         values,
-        drive: Some((state, response.position)),
+        drive: Some((response.drive_state(), response.position)),
     }
 }

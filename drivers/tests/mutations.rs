@@ -16,7 +16,7 @@ use drivers::serial::amplifier::{Reader, write_frame, write_line};
 use drivers::serial::checksum::Checksum;
 use drivers::serial::config::{AsciiConfig, AsciiField, BinaryConfig, BinaryField, Format};
 use drivers::serial::frame::Window;
-use drivers::serial::linrs::{self, LinRsConfig, MessageId};
+use drivers::serial::linrs::{self, LinRsConfig};
 
 fn count() -> u64 {
     let wanted = std::env::var("PANTOBENCH_MUTATIONS").ok();
@@ -93,8 +93,6 @@ fn datagrams() {
 fn linrs(checksum: Checksum) -> LinRsConfig {
     LinRsConfig {
         id: 0x11,
-        request: MessageId { main: 2, sub: 0 },
-        response: MessageId { main: 0, sub: 2 },
         checksum,
         checksum_covers_header: false,
         zero_m: 0.0,
@@ -133,11 +131,15 @@ fn drives_on_a_line() {
                 },
             );
         }
-        let telegram = Telegram {
-            control: 0x3F,
-            reference: None,
+        let request = if random.bool() {
+            linrs::Request::Control(0x3F)
+        } else {
+            linrs::Request::Motion {
+                header: 0x0305,
+                position: response.position,
+            }
         };
-        let len = config.write_request(&telegram, &mut linrs::Request::default(), &mut out);
+        let len = config.write_request(&request, &mut out);
         let mut bytes = out[..len].to_vec();
         mutate(&mut random, &mut bytes);
         for byte in bytes {
@@ -228,7 +230,7 @@ fn rubbish() {
     let config = linrs(Checksum::None);
     let mut window = Window::default();
     for _ in 0..count() {
-        let byte = [0x01, 0x11, 19, 0x02, 2, 0, random.u8(..)][random.usize(0..7)];
+        let byte = [0x01, 0x11, 12, 0x02, 0, 0, random.u8(..)][random.usize(0..7)];
         window.push(
             byte,
             |b| config.look_for_response(b),

@@ -333,7 +333,7 @@ fn rig_home_homes_a_drive_over_udp_and_over_a_serial_line() {
                 .replace("checksum: Sum16", "checksum: Sum16, home_bit: 11")
                 .replace("timeout_s: 0.02", "timeout_s: 0.5");
             text.replace_range(begin..end, &format!("Serial{drive},\n"));
-            text = text.replace("drive.current", "drive.demand_position");
+            text = text.replace("drive.current", "drive.status_word");
         } else {
             text = text.replace("local_port: 0,", "local_port: 0, home_bit: 11,");
         }

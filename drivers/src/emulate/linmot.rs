@@ -3,13 +3,15 @@
 use super::faults::{Board, LinkFault};
 use super::homing::{Homing, Way};
 use super::plant::SharedPlant;
-use crate::linmot::{COUNTS_PER_M, STATE_OPERATION, control, status};
+use crate::linmot::{COUNTS_PER_M, STATE_ERROR, STATE_OPERATION, control, status};
 use std::sync::Arc;
 
 /// How long the drive takes to switch on, in ns.
 const ENABLE_NANOS: u64 = 20_000_000;
 /// Silence after which the drive switches itself off with an error, in ns.
 const WATCHDOG_NANOS: u64 = 100_000_000;
+/// High byte of the state variable while the drive waits to be switched on.
+const STATE_READY: u16 = 2;
 /// Error code of an error that was injected: following error.
 pub const INJECTED_ERROR: u16 = 0x000B;
 /// Error code of the watchdog.
@@ -227,16 +229,16 @@ impl EmulatedDrive {
         ] {
             word |= if is_set { bit } else { 0 };
         }
-        let main_state = match (self.error, is_enabled) {
-            (0, true) => STATE_OPERATION,
-            (0, false) => 2,
-            _ => 4,
+        let (main_state, sub_state) = match (self.error, is_enabled) {
+            (0, true) => (STATE_OPERATION, u16::from(self.count)),
+            (0, false) => (STATE_READY, 0),
+            (code, _) => (STATE_ERROR, code & 0xFF),
         };
         let position = self.plant.position(now);
         let position = self.counts(position);
         self.said = Said {
             status: word,
-            state_var: main_state << 8 | u16::from(self.count),
+            state_var: main_state << 8 | sub_state,
             position,
             demand: self.demand,
             error: self.error,

@@ -66,6 +66,8 @@ impl Device for Amplifier {
 struct LinRs {
     config: LinRsConfig,
     drive: EmulatedDrive,
+    /// The last control word: motion commands come without one.
+    control: u16,
     faults: Arc<Board>,
     window: Window,
     /// Answers that are not sent yet, and when they are.
@@ -82,17 +84,24 @@ impl Device for LinRs {
             });
         }
         let is_alive = self.drive.is_alive(now);
+        if !is_alive {
+            self.control = 0;
+        }
         for request in requests.into_iter().filter(|_| is_alive) {
-            let motion = Some((request.header, request.position));
-            self.drive.told(request.control, motion, now);
+            let motion = match request {
+                linrs::Request::Control(word) => {
+                    self.control = word;
+                    None
+                }
+                linrs::Request::Motion { header, position } => Some((header, position)),
+            };
+            self.drive.told(self.control, motion, now);
             let said = self.drive.says(now);
             let response = linrs::Response {
+                communication: 0,
                 status: said.status,
                 state_var: said.state_var,
                 position: said.position,
-                demand: said.demand,
-                current: 0,
-                error: said.error,
             };
             let mut out = [0; linrs::LONGEST];
             let len = self.config.write_response(&response, &mut out);
@@ -149,6 +158,7 @@ fn device(
                 drive.is_reversed,
                 drive.home_bit,
             ),
+            control: 0,
             faults,
             window: Window::default(),
             late: Vec::new(),

@@ -1,16 +1,20 @@
 //! A LinMot drive on a serial line (LinRS): telegrams `01 | ID | length | 02 | sub | main | data … | [checksum] | 04`.
 //!
-//! The length counts from `02` to the last byte of data. Which message carries the motion commands depends on how the
-//! drive's interface is set up, so the identifiers stand in the rig file; the data are, little-endian,
+//! The length counts from `02` to the last byte of data. The master sends one of two messages and waits for the drive's
+//! default response to it; the data are, little-endian,
 //!
 //! ```text
-//! request:  control word 2, motion command header 2, position 4
-//! response: status word 2, state variable 2, actual position 4, demand position 4, current 2, error code 2
+//! main 1, sub 0: control word 2
+//! main 2, sub 0: motion command header 2, position 4
+//! main 0, sub 0: state of the communication 1 (0: in order), status word 2, state variable 2, actual position 4
 //! ```
+//!
+//! Messages, lengths and the tests' telegrams are those of the examples in the maker's manual of the interface. The error
+//! code is the low byte of the state variable in the error state.
 
 use super::checksum::Checksum;
 use super::frame::Look;
-use crate::linmot::{P_STREAM, Telegram};
+use crate::linmot::{DriveState, P_STREAM, Reference, STATE_ERROR};
 use rt_core::file::{FieldError, require_within};
 use serde::Deserialize;
 
@@ -21,10 +25,6 @@ pub struct LinRsConfig {
     /// The drive's number on the line.
     #[serde(default = "first_id")]
     pub id: u8,
-    /// Main and sub identifier of the request.
-    pub request: MessageId,
-    /// Main and sub identifier of the response.
-    pub response: MessageId,
     /// How telegrams prove that they are whole: `None`, `Sum16`, `Crc16Ccitt` or `Crc16CcittReflected`.
     #[serde(default)]
     pub checksum: Checksum,
@@ -52,14 +52,15 @@ pub struct LinRsConfig {
 }
 
 /// Identifiers of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MessageId {
-    /// Main identifier.
-    pub main: u8,
-    /// Sub identifier.
-    pub sub: u8,
+#[derive(Clone, Copy)]
+struct MessageId {
+    main: u8,
+    sub: u8,
 }
+
+const CONTROL_WORD: MessageId = MessageId { main: 1, sub: 0 };
+const MOTION: MessageId = MessageId { main: 2, sub: 0 };
+const RESPONSE: MessageId = MessageId { main: 0, sub: 0 };
 
 fn first_id() -> u8 {
     0x11
@@ -78,41 +79,67 @@ fn home_time() -> f64 {
 }
 
 /// Its inputs, in the order of their slots.
-pub(crate) const INPUTS: [&str; 4] = ["position", "demand_position", "current", "status_word"];
+pub(crate) const INPUTS: [&str; 3] = ["position", "status_word", "state_variable"];
 
 /// Bytes around the data.
 const HEADER: usize = 6;
-const REQUEST_DATA: usize = 8;
-const RESPONSE_DATA: usize = 16;
+const CONTROL_DATA: usize = 2;
+const MOTION_DATA: usize = 6;
+const RESPONSE_DATA: usize = 9;
 /// The longest telegram here.
 pub const LONGEST: usize = HEADER + RESPONSE_DATA + 2 + 1;
 
 /// A drive's answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Response {
+    /// State of the communication: 0, or an error of the request before.
+    pub communication: u8,
     /// Status word.
     pub status: u16,
     /// State variable.
     pub state_var: u16,
     /// Actual position, in 0.1 µm.
     pub position: i32,
-    /// Demand position, in 0.1 µm.
-    pub demand: i32,
-    /// Current, in mA.
-    pub current: i16,
-    /// Error code.
-    pub error: u16,
 }
 
-/// A request, as a drive reads it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Request {
-    /// Control word.
-    pub control: u16,
-    /// Header of the motion command.
-    pub header: u16,
-    /// Its position, in 0.1 µm.
-    pub position: i32,
+impl Response {
+    /// What it means for the drive's master.
+    pub fn drive_state(&self) -> DriveState {
+        let [code, state] = self.state_var.to_le_bytes();
+        DriveState {
+            status: self.status,
+            state_var: self.state_var,
+            error: if u16::from(state) == STATE_ERROR {
+                u16::from(code)
+            } else {
+                0
+            },
+        }
+    }
+}
+
+/// What a drive is told with one telegram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// A control word.
+    Control(u16),
+    /// A motion command.
+    Motion {
+        /// Its header.
+        header: u16,
+        /// Its position, in 0.1 µm.
+        position: i32,
+    },
+}
+
+impl Request {
+    /// A reference of a stream.
+    pub fn reference(reference: Reference) -> Self {
+        Request::Motion {
+            header: P_STREAM | u16::from(reference.count & 0xF),
+            position: reference.counts,
+        }
+    }
 }
 
 impl LinRsConfig {
@@ -173,45 +200,40 @@ impl LinRsConfig {
         }
     }
 
-    /// Writes a request; returns its length. Without a reference the last header is repeated, which commands nothing.
-    pub fn write_request(
-        &self,
-        telegram: &Telegram,
-        last: &mut Request,
-        out: &mut [u8; LONGEST],
-    ) -> usize {
-        last.control = telegram.control;
-        if let Some(reference) = telegram.reference {
-            last.header = P_STREAM | u16::from(reference.count & 0xF);
-            last.position = reference.counts;
+    /// Writes a request; returns its length.
+    pub fn write_request(&self, request: &Request, out: &mut [u8; LONGEST]) -> usize {
+        match request {
+            Request::Control(word) => self.write(CONTROL_WORD, &word.to_le_bytes(), out),
+            Request::Motion { header, position } => {
+                let mut data = [0; MOTION_DATA];
+                data[..2].copy_from_slice(&header.to_le_bytes());
+                data[2..].copy_from_slice(&position.to_le_bytes());
+                self.write(MOTION, &data, out)
+            }
         }
-        let mut data = [0; REQUEST_DATA];
-        data[..2].copy_from_slice(&last.control.to_le_bytes());
-        data[2..4].copy_from_slice(&last.header.to_le_bytes());
-        data[4..].copy_from_slice(&last.position.to_le_bytes());
-        self.write(self.request, &data, out)
     }
 
     /// Whether a response begins a window of bytes.
     pub fn look_for_response(&self, bytes: &[u8]) -> Look {
-        self.look(self.response, RESPONSE_DATA, bytes)
+        self.look(RESPONSE, RESPONSE_DATA, bytes)
     }
 
     /// Whether a request begins a window of bytes.
     pub fn look_for_request(&self, bytes: &[u8]) -> Look {
-        self.look(self.request, REQUEST_DATA, bytes)
+        match self.look(CONTROL_WORD, CONTROL_DATA, bytes) {
+            Look::Nothing => self.look(MOTION, MOTION_DATA, bytes),
+            found => found,
+        }
     }
 
     /// Writes a response, as a drive does; returns its length.
     pub fn write_response(&self, response: &Response, out: &mut [u8; LONGEST]) -> usize {
         let mut data = [0; RESPONSE_DATA];
-        data[..2].copy_from_slice(&response.status.to_le_bytes());
-        data[2..4].copy_from_slice(&response.state_var.to_le_bytes());
-        data[4..8].copy_from_slice(&response.position.to_le_bytes());
-        data[8..12].copy_from_slice(&response.demand.to_le_bytes());
-        data[12..14].copy_from_slice(&response.current.to_le_bytes());
-        data[14..].copy_from_slice(&response.error.to_le_bytes());
-        self.write(self.response, &data, out)
+        data[0] = response.communication;
+        data[1..3].copy_from_slice(&response.status.to_le_bytes());
+        data[3..5].copy_from_slice(&response.state_var.to_le_bytes());
+        data[5..].copy_from_slice(&response.position.to_le_bytes());
+        self.write(RESPONSE, &data, out)
     }
 }
 
@@ -224,22 +246,23 @@ fn data<const N: usize>(frame: &[u8]) -> Option<&[u8; N]> {
 pub fn read_response(frame: &[u8]) -> Option<Response> {
     let d: &[u8; RESPONSE_DATA] = data(frame)?;
     Some(Response {
-        status: u16::from_le_bytes([d[0], d[1]]),
-        state_var: u16::from_le_bytes([d[2], d[3]]),
-        position: i32::from_le_bytes([d[4], d[5], d[6], d[7]]),
-        demand: i32::from_le_bytes([d[8], d[9], d[10], d[11]]),
-        current: i16::from_le_bytes([d[12], d[13]]),
-        error: u16::from_le_bytes([d[14], d[15]]),
+        communication: d[0],
+        status: u16::from_le_bytes([d[1], d[2]]),
+        state_var: u16::from_le_bytes([d[3], d[4]]),
+        position: i32::from_le_bytes([d[5], d[6], d[7], d[8]]),
     })
 }
 
 /// Reads a request that [`LinRsConfig::look_for_request`] has found, as a drive does.
 pub fn read_request(frame: &[u8]) -> Option<Request> {
-    let d: &[u8; REQUEST_DATA] = data(frame)?;
-    Some(Request {
-        control: u16::from_le_bytes([d[0], d[1]]),
-        header: u16::from_le_bytes([d[2], d[3]]),
-        position: i32::from_le_bytes([d[4], d[5], d[6], d[7]]),
+    if *frame.get(5)? == CONTROL_WORD.main {
+        let d: &[u8; CONTROL_DATA] = data(frame)?;
+        return Some(Request::Control(u16::from_le_bytes(*d)));
+    }
+    let d: &[u8; MOTION_DATA] = data(frame)?;
+    Some(Request::Motion {
+        header: u16::from_le_bytes([d[0], d[1]]),
+        position: i32::from_le_bytes([d[2], d[3], d[4], d[5]]),
     })
 }
 
@@ -247,13 +270,11 @@ pub fn read_request(frame: &[u8]) -> Option<Request> {
 mod tests {
     use super::super::frame::Window;
     use super::*;
-    use crate::linmot::Reference;
+    use crate::linmot::{STATE_OPERATION, status};
 
     fn config(checksum: Checksum) -> LinRsConfig {
         LinRsConfig {
             id: 0x11,
-            request: MessageId { main: 2, sub: 0 },
-            response: MessageId { main: 0, sub: 2 },
             checksum,
             checksum_covers_header: false,
             zero_m: 0.0,
@@ -265,45 +286,80 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_request_is_laid_out_byte_by_byte() {
-        let config = config(Checksum::Sum16);
+    fn written(checksum: Checksum, request: Request) -> Vec<u8> {
         let mut out = [0; LONGEST];
-        let telegram = Telegram {
-            control: 0x003F,
-            reference: Some(Reference {
-                count: 5,
-                counts: 1,
-            }),
-        };
-        let mut last = Request::default();
-        let len = config.write_request(&telegram, &mut last, &mut out);
-        // 02 + 00 + 02 + 3F + 05 + 03 + 01 = 0x4C.
-        let expected = [
-            1, 0x11, 11, 2, 0, 2, 0x3F, 0, 0x05, 0x03, 1, 0, 0, 0, 0x4C, 0, 4,
+        let len = config(checksum).write_request(&request, &mut out);
+        out[..len].to_vec()
+    }
+
+    /// The telegrams of the maker's examples: clear the control word, go to 10 mm.
+    #[test]
+    fn requests_are_those_of_the_manual() {
+        let clear = [0x01, 0x11, 0x05, 0x02, 0x00, 0x01, 0x00, 0x00, 0x04];
+        assert_eq!(written(Checksum::None, Request::Control(0)), clear);
+        let go = [
+            0x01, 0x11, 0x09, 0x02, 0x00, 0x02, 0x01, 0x02, 0xA0, 0x86, 0x01, 0x00, 0x04,
         ];
-        assert_eq!(out[..len], expected);
-        let without = Telegram {
-            reference: None,
-            ..telegram
+        let to_10_mm = Request::Motion {
+            header: 0x0201,
+            position: 100_000,
         };
-        config.write_request(&without, &mut last, &mut out);
-        assert_eq!(
-            out[8..10],
-            [0x05, 0x03],
-            "the same count commands nothing new"
-        );
+        assert_eq!(written(Checksum::None, to_10_mm), go);
+        for (telegram, request) in [(&clear[..], Request::Control(0)), (&go, to_10_mm)] {
+            let look = config(Checksum::None).look_for_request(telegram);
+            assert!(matches!(look, Look::Frame(n) if n == telegram.len()));
+            assert_eq!(read_request(telegram), Some(request));
+        }
+    }
+
+    #[test]
+    fn a_reference_is_a_motion_command_with_its_count_and_a_checksum_if_wanted() {
+        let reference = Request::reference(Reference {
+            count: 5,
+            counts: 1,
+        });
+        // 02 + 00 + 02 + 05 + 03 + 01 = 0x0D.
+        let expected = [1, 0x11, 9, 2, 0, 2, 0x05, 0x03, 1, 0, 0, 0, 0x0D, 0, 4];
+        assert_eq!(written(Checksum::Sum16, reference), expected);
+    }
+
+    /// The answers of the maker's examples.
+    #[test]
+    fn responses_are_those_of_the_manual() {
+        let read = |telegram: &[u8]| {
+            let look = config(Checksum::None).look_for_response(telegram);
+            assert!(matches!(look, Look::Frame(16)));
+            read_response(telegram).unwrap()
+        };
+        let cleared = read(&[
+            0x01, 0x11, 0x0C, 0x02, 0, 0, 0, 0xB4, 0x40, 0x00, 0x02, 0xAB, 0, 0, 0, 0x04,
+        ]);
+        assert_eq!((cleared.status, cleared.state_var), (0x40B4, 0x0200));
+        assert_eq!((cleared.communication, cleared.position), (0, 171));
+        assert_eq!(cleared.status & status::OPERATION_ENABLED, 0);
+        let going = read(&[
+            0x01, 0x11, 0x0C, 0x02, 0, 0, 0, 0x37, 0x68, 0xA1, 0x08, 0x8B, 0xFC, 0xFF, 0xFF, 0x04,
+        ]);
+        let all = status::OPERATION_ENABLED | status::HOMED | status::MOTION_ACTIVE;
+        assert_eq!(going.status & all, all);
+        // It follows, and its count is that of the command that it was sent.
+        assert_eq!(going.state_var >> 8, STATE_OPERATION);
+        assert_eq!(going.state_var & 0xF, 1);
+        assert_eq!((going.position, going.drive_state().error), (-885, 0));
+        let failed = Response {
+            state_var: 0x040B,
+            ..going
+        };
+        assert_eq!(failed.drive_state().error, 0x0B);
     }
 
     #[test]
     fn responses_are_found_and_damaged_ones_are_not() {
         let response = Response {
+            communication: 0,
             status: 0x0837,
             state_var: 0x0805,
             position: -5,
-            demand: 6,
-            current: -7,
-            error: 8,
         };
         for checksum in [
             Checksum::None,
