@@ -42,6 +42,7 @@ pub mod replay;
 pub mod report;
 mod rig_reading;
 pub mod rig_work;
+pub mod ron_text;
 pub mod runtime;
 pub mod script;
 pub mod session;

@@ -9,7 +9,6 @@ pub mod outcome;
 pub mod plot;
 mod prepared;
 mod result;
-mod ron_patch;
 mod run_log;
 mod sandbox;
 mod signal;

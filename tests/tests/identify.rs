@@ -12,6 +12,7 @@ use integration_tests::project_root;
 use pantobench::rig_work::edit::{self, Place};
 use pantobench::rig_work::identify::{Choice, Identified, identify};
 use pantobench::rig_work::play::Stand;
+use pantobench::ron_text::set_field;
 use rt_core::identify::Estimate;
 use std::f64::consts::TAU;
 use std::path::{Path, PathBuf};
@@ -74,8 +75,7 @@ impl Scratch {
             (&["pad_stiffness_n_per_m"], truth.stiffness),
             (&["pad_damping_ns_per_m"], truth.damping),
         ] {
-            let range = edit::find_value(&text, path).unwrap();
-            text.replace_range(range, &format!("{value:?}"));
+            text = set_field(&text, path, &format!("{value:?}")).unwrap();
         }
         let path = self.0.join("rigs").join(name);
         std::fs::write(&path, text).unwrap();

@@ -1,5 +1,6 @@
 //! `pantobench run`: a whole session without a window.
 
+mod arming;
 mod record;
 
 use super::{Failure, text};
@@ -7,18 +8,17 @@ use crate::changes::{self, Made};
 use crate::conductor::Outcome;
 use crate::follower::Follower;
 use crate::hil_result::HilSamples;
-use crate::permit;
 use crate::recording::{Environment, Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
+use arming::{DeadMan, Insist, ask_permit};
 use drivers::hardware::HardwareError;
 use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
-use rt_core::calibration::date::Date;
 use rt_core::channel::Layout;
-use rt_core::link::{Command, Objection, StopCause, UserSide};
+use rt_core::link::{StopCause, UserSide};
 use rt_core::rt_env::RtStatus;
 use rt_core::timing::{Histogram, Timing};
 use serde_json::{Map, Value, json};
@@ -104,93 +104,6 @@ pub struct Arguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
-}
-
-/// Who holds the dead man's switch.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum DeadMan {
-    /// This program, as long as it runs.
-    Program,
-    /// Whoever keeps a key pressed: every line or byte on standard input counts.
-    Keys,
-}
-
-impl DeadMan {
-    /// Set whenever a key was pressed; `None` if this program holds the switch.
-    fn watch(self) -> Result<Option<Arc<AtomicBool>>, Failure> {
-        use std::io::Read;
-        if self == DeadMan::Program {
-            return Ok(None);
-        }
-        let pressed = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&pressed);
-        let listen = move || {
-            let mut bytes = [0; 64];
-            // At its end nobody presses anything any more.
-            while std::io::stdin().read(&mut bytes).is_ok_and(|n| n > 0) {
-                seen.store(true, std::sync::atomic::Ordering::Relaxed);
-            }
-        };
-        let thread = std::thread::Builder::new().name("pantobench-keys".into());
-        let listening = thread.spawn(listen);
-        listening.map_err(|e| Failure::Environment(format!("no thread for the keys: {e}")))?;
-        Ok(Some(pressed))
-    }
-}
-
-/// What can be insisted on.
-#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-enum Insist {
-    /// Gains that are unstable by the model, or too close to it.
-    Tuning,
-    /// Load cells without valid calibrations.
-    Calibration,
-    /// A loop without real-time rights.
-    RealTime,
-}
-
-impl From<Insist> for Objection {
-    fn from(insist: Insist) -> Self {
-        match insist {
-            Insist::Tuning => Objection::Tuning,
-            Insist::Calibration => Objection::Calibration,
-            Insist::RealTime => Objection::RealTime,
-        }
-    }
-}
-
-/// Refuses to arm, or notes what was insisted on.
-fn ask_permit(
-    user: &mut UserSide,
-    rt: Option<&RtStatus>,
-    arguments: &Arguments,
-) -> Result<(), Failure> {
-    let rig = &user.rig.spec;
-    if let Some(within_s) = rig.safety.confirm_within_s.filter(|_| !arguments.confirm) {
-        return Err(Failure::Input(format!(
-            "'{}' is armed in two steps (safety.confirm_within_s: {within_s}): look at the rig, then run with --confirm",
-            rig.name
-        )));
-    }
-    let insisted: Vec<Objection> = arguments.insist.iter().map(|i| (*i).into()).collect();
-    let found = permit::hindrances(rig, rt, None, Date::today());
-    let (noted, refused): (Vec<_>, Vec<_>) = found
-        .into_iter()
-        .partition(|h| insisted.contains(&h.objection));
-    if let Some(first) = refused.first() {
-        return Err(Failure::Environment(format!(
-            "arming is refused: {}. Insist on it with --insist={}",
-            permit::sentence(&refused),
-            first.objection.name()
-        )));
-    }
-    let mut kinds: Vec<Objection> = noted.iter().map(|h| h.objection).collect();
-    kinds.dedup();
-    for objection in kinds {
-        // The ring is empty before the first cycle.
-        let _ = user.commands.push(Command::NoteInsisted(objection));
-    }
-    Ok(())
 }
 
 fn within(text: &str, range: std::ops::RangeInclusive<f64>, unit: &str) -> Result<f64, String> {
@@ -320,7 +233,7 @@ fn run_exact(
         ..
     } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
-    ask_permit(&mut user, None, arguments)?;
+    ask_permit(&mut user, None, arguments.confirm, &arguments.insist)?;
     let held = arguments.dead_man.watch()?;
     let subject = Subject {
         loaded,
@@ -356,11 +269,16 @@ fn run_real_time(
     };
     // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
     let rt = run.rt.clone();
-    let opened = ask_permit(&mut run.user, Some(&rt), arguments)
-        .and_then(|()| {
-            crate::signals::set_on_request_to_end(&run.user.quit).map_err(Failure::Environment)
-        })
-        .and_then(|()| record::begin(arguments, &subject));
+    let opened = ask_permit(
+        &mut run.user,
+        Some(&rt),
+        arguments.confirm,
+        &arguments.insist,
+    )
+    .and_then(|()| {
+        crate::signals::set_on_request_to_end(&run.user.quit).map_err(Failure::Environment)
+    })
+    .and_then(|()| record::begin(arguments, &subject));
     let recording = match opened {
         Ok(recording) => recording,
         Err(e) => {

@@ -3,104 +3,11 @@
 
 use super::WorkError;
 use super::identify::Identified;
+use crate::ron_text::set_field;
 use drivers::rig_file::RigFile;
 use rt_core::calibration::date::Moment;
 use rt_core::file::{self, FileContent};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
-
-/// Where the value of a field stands in the text of a RON file. The path leads through structs by field names.
-pub fn find_value(text: &str, path: &[&str]) -> Option<Range<usize>> {
-    let bytes = text.as_bytes();
-    let mut names: Vec<Option<String>> = Vec::new();
-    let mut at = 0;
-    let mut last_word: Option<Range<usize>> = None;
-    let matches = |names: &[Option<String>], name: &str| {
-        let all = names.iter().skip(1).map(|n| n.as_deref());
-        all.chain([Some(name)]).eq(path.iter().map(|p| Some(*p)))
-    };
-    while at < bytes.len() {
-        let rest = &text[at..];
-        if rest.starts_with("//") {
-            at += rest.find('\n').unwrap_or(rest.len());
-            continue;
-        }
-        if rest.starts_with("/*") {
-            at += rest.find("*/").map_or(rest.len(), |end| end + 2);
-            continue;
-        }
-        match bytes[at] {
-            b'"' => {
-                at += 1;
-                while at < bytes.len() && bytes[at] != b'"' {
-                    at += 1 + usize::from(bytes[at] == b'\\');
-                }
-                last_word = None;
-            }
-            b'(' | b'[' | b'{' => {
-                names.push(announced(text, at));
-                last_word = None;
-            }
-            b')' | b']' | b'}' => {
-                names.pop();
-                last_word = None;
-            }
-            b':' => {
-                let name = last_word.take().map(|range| text[range].to_owned());
-                if let Some(name) = name
-                    && matches(&names, &name)
-                {
-                    return Some(value_after(text, at + 1));
-                }
-            }
-            b',' => last_word = None,
-            c if c.is_ascii_alphanumeric() || c == b'_' => {
-                let end = rest
-                    .find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-                    .unwrap_or(rest.len());
-                last_word = Some(at..at + end);
-                at += end;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
-    None
-}
-
-/// The name of the field whose value begins with the bracket at `at`: the word before the colon before it.
-fn announced(text: &str, at: usize) -> Option<String> {
-    let before = text[..at].trim_end();
-    // A struct may carry its name: `motor: Motor(`.
-    let before = before.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_');
-    let before = before.trim_end().strip_suffix(':')?.trim_end();
-    let start = before
-        .rfind(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
-        .map_or(0, |i| i + 1);
-    (start < before.len()).then(|| before[start..].to_owned())
-}
-
-/// The plain value after a colon: up to a comma or bracket, without what surrounds it.
-fn value_after(text: &str, from: usize) -> Range<usize> {
-    let start = from + text[from..].len() - text[from..].trim_start().len();
-    let mut depth = 0_i32;
-    let end = text[start..].char_indices().find(|(_, c)| match c {
-        '(' | '[' => {
-            depth += 1;
-            false
-        }
-        ')' | ']' if depth > 0 => {
-            depth -= 1;
-            false
-        }
-        ',' | ')' | ']' | '\n' => depth == 0,
-        '/' => depth == 0,
-        _ => false,
-    });
-    let end = start + end.map_or(text.len() - start, |(i, _)| i);
-    start..start + text[start..end].trim_end().len()
-}
 
 /// A number with the digits that are worth writing, always read as a float.
 fn written(value: f64) -> String {
@@ -163,13 +70,8 @@ pub fn with_identified(
     }
     let mut edited = text.to_owned();
     for (path, value) in changes {
-        let range = find_value(&edited, path).ok_or_else(|| {
-            let field = path.join(".");
-            WorkError::Input(format!(
-                "the rig file has no field '{field}' that could be changed"
-            ))
-        })?;
-        edited.replace_range(range, &written(value));
+        edited = set_field(&edited, path, &written(value))
+            .map_err(|e| WorkError::Input(format!("the rig file cannot be changed: {e}")))?;
     }
     let comments: String = note.lines().map(|line| format!("// {line}\n")).collect();
     let edited = format!("{comments}{edited}");
@@ -336,30 +238,6 @@ pub fn read(path: &Path) -> Result<(String, RigFile), WorkError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const TEXT: &str = r#"// motor: (omega_rad_per_s: 1.0)
-Simulated(
-    name: "delays: (force_s: 9.0)", /* pad: 3 */
-    pad: 240000.0, // N/m
-    motor: (
-        omega: 212.13, // it was 200,
-        list: [(omega: 1.0), (omega: 2.0)],
-        damping: 0.42),
-    delays: Delays(reference_s: 0.0, force_s: 0.002),
-    filter: None,
-)"#;
-
-    #[test]
-    fn values_are_found_by_their_path_whatever_stands_around() {
-        let value = |path: &[&str]| find_value(TEXT, path).map(|range| &TEXT[range]);
-        assert_eq!(value(&["pad"]), Some("240000.0"));
-        assert_eq!(value(&["motor", "omega"]), Some("212.13"));
-        assert_eq!(value(&["motor", "damping"]), Some("0.42"));
-        assert_eq!(value(&["delays", "force_s"]), Some("0.002"));
-        assert_eq!(value(&["filter"]), Some("None"));
-        assert_eq!(value(&["name", "delays", "force_s"]), None);
-        assert_eq!(value(&["omega"]), None);
-    }
 
     #[test]
     fn numbers_are_written_with_six_digits_and_stay_floats() {

@@ -1,7 +1,7 @@
 //! A session file with what a script wants otherwise, as text and as what it means.
 
-use super::ron_patch::set_field;
 use super::sandbox::Sandbox;
+use crate::ron_text::set_field;
 use crate::session::{LoadedSession, Session};
 use drivers::rig_file::RigFile;
 use rt_core::bench::BenchConfig;

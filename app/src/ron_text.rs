@@ -1,4 +1,5 @@
-//! Fields of a session or rig file replaced in its text, so that what a script changed is recorded as a file that says so.
+//! Fields of a session or rig file changed in its text: everything else stays as a person wrote it, comments, order and
+//! layout, and what was changed is a file that says so.
 
 /// Sets a field, named by its path from the outermost brackets, to a value in the file's own notation. A field that is
 /// not there yet is added; brackets on the way to it have to be there.
@@ -178,6 +179,34 @@ mod tests {
         assert!(problem.contains("'delays' has no fields"), "{problem}");
         assert!(set_field("no brackets", &["a"], "1").is_err());
         assert!(set_field("Session(", &["a"], "1").is_ok_and(|t| t.contains("a: 1")));
+    }
+
+    #[test]
+    fn a_field_is_found_by_its_path_whatever_stands_around() {
+        const RIG: &str = r#"// motor: (omega: 1.0)
+Simulated(
+    name: "delays: (force_s: 9.0)", /* pad: 3 */
+    pad: 240000.0, // N/m
+    motor: (
+        omega: 212.13, // it was 200,
+        list: [(omega: 1.0), (omega: 2.0)],
+        damping: 0.42),
+    delays: Delays(reference_s: 0.0, force_s: 0.002),
+    filter: None,
+)"#;
+        for (path, from) in [
+            (&["pad"][..], "pad: 240000.0,"),
+            (&["motor", "omega"], "omega: 212.13,"),
+            (&["motor", "damping"], "damping: 0.42)"),
+            (&["delays", "force_s"], ", force_s: 0.002)"),
+            (&["filter"], "filter: None,"),
+        ] {
+            let (name, value) = from.split_once(": ").unwrap();
+            let end = value.trim_start_matches(|c: char| c.is_alphanumeric() || c == '.');
+            let expected = RIG.replacen(from, &format!("{name}: 7.5{end}"), 1);
+            assert_eq!(set_field(RIG, path, "7.5").unwrap(), expected);
+        }
+        assert!(set_field(RIG, &["name", "delays", "force_s"], "1").is_err());
     }
 
     #[test]
