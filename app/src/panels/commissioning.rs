@@ -296,7 +296,11 @@ fn home(ui: &mut Ui, bench: &Bench<'_>, asks: &mut Vec<Ask>) {
             Mark::Active,
             "The drive is finding its home position. STOP (Esc) ends it.",
         ),
-        HomeKnown::Unclear => marked(ui, Mark::Waiting, "Nothing is known of the drive yet."),
+        HomeKnown::Unclear => marked(
+            ui,
+            Mark::Waiting,
+            "The rig does not answer, or has a fault: the panel Rig tells which.",
+        ),
     };
     ui.add_space(6.0);
 }
