@@ -8,7 +8,7 @@
 
 mod common;
 
-use common::{Scratch, json, pantobench, stderr, stdout};
+use common::{Scratch, json, pantobench, root, stderr, stdout};
 use serde_json::Value;
 
 fn numbers(value: &Value) -> Vec<f64> {
@@ -92,6 +92,39 @@ fn the_map_has_a_stable_window_about_the_published_stiffness() {
     // Stable in about 31 to 85 kN/m at Q = 5.
     assert!(at(50e3) < 1.0 && at(10e3) > 1.0 && at(200e3) > 1.0);
     assert!(stdout(&pantobench(&["lqg", "map", "--points", "5"])).contains("Q/R"));
+}
+
+/// The published tuning is unstable at 1 ms and a run with it is refused; a map of it is what helps to leave it.
+#[test]
+fn an_unstable_session_can_be_mapped() {
+    let scratch = Scratch::new("lqg-map");
+    let assets = root().join("assets").canonicalize().unwrap();
+    let text = std::fs::read_to_string(root().join("sessions/dsa380-250.ron")).unwrap();
+    let text = text
+        .replace("\"../assets", &format!("\"{}", assets.display()))
+        .replace(
+            "uplift_n: 130.625,",
+            "uplift_n: 130.625, period_us: 1000.0,",
+        );
+    let session = scratch.file("fast.ron", &text);
+    let refused = pantobench(&["run", &session, "--fast"]);
+    assert!(
+        stderr(&refused).contains("unstable"),
+        "{}",
+        stderr(&refused)
+    );
+    let map = pantobench(&[
+        "lqg",
+        "map",
+        "--session",
+        &session,
+        "--points",
+        "2",
+        "--json",
+    ]);
+    assert_eq!(map.status.code(), Some(0), "{}", stderr(&map));
+    let rho = &json(&map)["planes"][0]["rho"];
+    assert!(rho[0][0].as_f64().unwrap() > 1.0, "{rho}");
 }
 
 #[test]

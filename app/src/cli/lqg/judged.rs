@@ -6,7 +6,7 @@ use crate::runtime;
 use crate::session::LoadedSession;
 use crate::{home, units};
 use rt_core::bench::map::{MapPlane, MapPoint};
-use rt_core::bench::{Designer, Responses};
+use rt_core::bench::{BenchConfig, Designer, Responses};
 use rt_core::control::stability_map::logarithmic_grid;
 use rt_core::param::ParamSet;
 use serde_json::{Value, json};
@@ -45,7 +45,11 @@ fn judge(
     session: &Path,
     set: &[(String, f64)],
 ) -> Result<(Box<dyn Designer>, ParamSet, f64), Failure> {
-    let loaded = LoadedSession::load(session).map_err(Failure::input)?;
+    let mut loaded = LoadedSession::load(session).map_err(Failure::input)?;
+    // Nothing is moved by gains that are only looked at, and unstable ones are the most worth looking at.
+    if let BenchConfig::PantographLqg(bench) = &mut loaded.session.bench {
+        bench.start_unstable = true;
+    }
     let prepared = runtime::prepare_exact(&loaded).map_err(Failure::input)?;
     let Some(designer) = prepared.designer else {
         return Err(Failure::Input(format!(
