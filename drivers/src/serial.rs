@@ -6,6 +6,7 @@
 pub mod amplifier;
 pub mod checksum;
 pub mod config;
+pub mod drive_talk;
 pub mod frame;
 pub mod linrs;
 pub mod port;
@@ -14,11 +15,10 @@ pub use config::{Protocol, SerialConfig};
 
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
 use crate::hardware::{BUS_PRIORITY, BusContext};
-use crate::linmot::{DriveSettings, DriveState, Master, Reference, Telegram, control};
+use crate::linmot::{DriveSettings, DriveState, Master, Telegram};
 use amplifier::{Reader, Values};
 use config::MOST_FIELDS;
-use frame::Window;
-use linrs::LinRsConfig;
+use drive_talk::DriveTalk;
 use port::{Bell, Opener, Tty};
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::RigFault;
@@ -136,16 +136,8 @@ impl SerialBus {
                     home_nanos: (drive.home_s * 1e9) as u64,
                     catch_up_m_per_s: context.catch_up_m_per_s,
                 });
-                let talk = Talk::Drive {
-                    config: drive.clone(),
-                    requests,
-                    window: Window::default(),
-                    confirmed: None,
-                    waiting: None,
-                    refused: 0,
-                    asked: None,
-                    answer_nanos: timeout_nanos / 2,
-                };
+                let talk = DriveTalk::new(drive.clone(), requests, timeout_nanos / 2);
+                let talk = Talk::Drive(talk);
                 (talk, Some(master))
             }
         };
@@ -270,25 +262,8 @@ impl SerialConfig {
 
 /// What is said on the line.
 enum Talk {
-    Amplifier {
-        reader: Reader,
-        start: Vec<u8>,
-    },
-    Drive {
-        config: LinRsConfig,
-        requests: Consumer<Telegram>,
-        window: Window,
-        /// The control word that the drive has answered to.
-        confirmed: Option<u16>,
-        /// A reference that a control word went before.
-        waiting: Option<Reference>,
-        /// Answers by which the drive did not understand what it was told.
-        refused: u64,
-        /// A request that is not answered yet, and when it was sent.
-        asked: Option<(linrs::Request, u64)>,
-        /// How long an answer is waited for, in ns.
-        answer_nanos: u64,
-    },
+    Amplifier { reader: Reader, start: Vec<u8> },
+    Drive(DriveTalk),
 }
 
 /// The thread's side of a bus.
@@ -323,10 +298,9 @@ impl<O: Opener> Line<O> {
 
     /// The loop has told a drive to be off before it ends; should it have ended in any other way, it is told now.
     fn switch_off(&mut self) {
-        if let (Talk::Drive { config, .. }, Some(port)) = (&self.talk, &mut self.port) {
+        if let (Talk::Drive(talk), Some(port)) = (&self.talk, &mut self.port) {
             let mut out = [0; linrs::LONGEST];
-            let off = linrs::Request::Control(control::RELEASED);
-            let len = config.write_request(&off, &mut out);
+            let len = talk.say_off(&mut out);
             // A port that is gone has no drive to be told.
             let _ = port.write(&out[..len]);
         }
@@ -359,23 +333,14 @@ impl<O: Opener> Line<O> {
                     let _ = port.write(start);
                 }
             }
-            Talk::Drive {
-                window,
-                asked,
-                confirmed,
-                waiting,
-                ..
-            } => {
-                window.clear();
-                (*asked, *confirmed, *waiting) = (None, None, None);
-            }
+            Talk::Drive(talk) => talk.begin(),
         }
     }
 
     fn talk(&mut self, now: u64) -> std::io::Result<()> {
         let Some(mut port) = self.port.take() else {
-            if let Talk::Drive { requests, .. } = &mut self.talk {
-                while requests.pop().is_ok() {}
+            if let Talk::Drive(talk) = &mut self.talk {
+                talk.forget_wishes();
             }
             return Err(std::io::ErrorKind::NotConnected.into());
         };
@@ -415,79 +380,27 @@ impl<O: Opener> Line<O> {
                 }
                 counters.damaged.store(reader.damaged(), Ordering::Relaxed);
             }
-            Talk::Drive {
-                config,
-                window,
-                asked,
-                confirmed,
-                refused,
-                ..
-            } => {
+            Talk::Drive(talk) => {
                 for &byte in bytes {
-                    let look = |bytes: &[u8]| config.look_for_response(bytes);
-                    window.push(byte, look, |frame| {
-                        // An answer to nothing is an echo of something that was given up.
-                        let Some((response, (request, sent))) =
-                            linrs::read_response(frame).zip(asked.take())
-                        else {
-                            return;
-                        };
-                        if response.communication != 0 {
-                            *refused += 1;
-                            return;
-                        }
-                        if let linrs::Request::Control(word) = request {
-                            *confirmed = Some(word);
-                        }
-                        give(drive_item(&response, sent + now.saturating_sub(sent) / 2));
-                    });
+                    if let Some((response, t_nanos)) = talk.hear(byte, now) {
+                        give(drive_item(&response, t_nanos));
+                    }
                 }
-                let unusable = window.damaged + *refused;
-                counters.damaged.store(unusable, Ordering::Relaxed);
+                counters.damaged.store(talk.unusable(), Ordering::Relaxed);
             }
         }
     }
 
-    /// Sends the newest request, if the one before is answered or given up. A control word that the drive has not
-    /// answered to yet goes before any reference.
+    /// Says to a drive what is to be said now.
     fn ask(&mut self, port: &mut O::Port, now: u64) -> std::io::Result<()> {
-        let Talk::Drive {
-            config,
-            requests,
-            confirmed,
-            waiting,
-            asked,
-            answer_nanos,
-            ..
-        } = &mut self.talk
-        else {
+        let Talk::Drive(talk) = &mut self.talk else {
             return Ok(());
-        };
-        let is_free = asked.is_none_or(|(_, sent)| now.saturating_sub(sent) > *answer_nanos);
-        if !is_free {
-            return Ok(());
-        }
-        let mut newest = None;
-        while let Ok(telegram) = requests.pop() {
-            *waiting = telegram.reference.or(*waiting);
-            newest = Some(telegram);
-        }
-        let Some(telegram) = newest else {
-            return Ok(());
-        };
-        if telegram.control & control::SWITCH_ON == 0 {
-            *waiting = None;
-        }
-        let request = match waiting.take_if(|_| *confirmed == Some(telegram.control)) {
-            Some(reference) => linrs::Request::reference(reference),
-            // Also what asks for the drive's state when there is nothing to be told.
-            None => linrs::Request::Control(telegram.control),
         };
         let mut out = [0; linrs::LONGEST];
-        let len = config.write_request(&request, &mut out);
-        port.write(&out[..len])?;
-        *asked = Some((request, now));
-        Ok(())
+        match talk.say(now, &mut out) {
+            0 => Ok(()),
+            len => port.write(&out[..len]),
+        }
     }
 }
 
