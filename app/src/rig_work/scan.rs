@@ -165,7 +165,9 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
     let (mut good, mut tried, mut last) = (0, 0, None);
     // A simulated rig connects at once: no need to wait for what will not come.
     let patience = if stand.is_simulated() { 0.5 } else { CONNECT_S };
-    while good < READ && tried < cycles(patience) + READ {
+    // A drive that is not homed answers as well as it can.
+    let mut not_homed = 0;
+    while good + not_homed < READ && tried < cycles(patience) + READ {
         if stand.stop.load(Ordering::Relaxed) {
             return Err(WorkError::Stopped);
         }
@@ -178,7 +180,10 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
                     values.push(*value);
                 }
             }
-            Err(fault) => last = Some(fault),
+            Err(fault) => {
+                last = Some(fault);
+                not_homed += u64::from(fault == RigFault::NotHomed);
+            }
         }
     }
     let devices: Vec<FoundDevice> = devices

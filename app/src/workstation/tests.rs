@@ -35,6 +35,9 @@ const UNDER_A_STRING: &str = r#"Session(
     INJECT
 )"#;
 
+const A_SINE: &str = r#"Session(title: "Sine", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+    rig: "ROOT/assets/rigs/simulated-dsa-380.ron", max_misses: 100000, INJECT)"#;
+
 impl Bench {
     /// A bench that is ready to be armed.
     fn open(name: &str, session: &str) -> Self {
@@ -386,7 +389,8 @@ fn q_is_changed_after_its_prediction_and_an_unstable_k_i_needs_insisting() {
 #[test]
 fn a_blocked_window_loses_nothing() {
     use rt_core::timing::Timing;
-    let mut bench = Bench::open("blocked", UNDER_A_STRING);
+    // No force feedback: a machine that stands still for a while must not trip what is recorded.
+    let mut bench = Bench::open("blocked", A_SINE);
     bench.run();
     let cycles = |w: &Workstation| match &w.slot {
         Slot::Active(a) => {
