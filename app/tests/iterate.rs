@@ -47,16 +47,19 @@ fn further(path: &str, key: &str) -> String {
     session.header().further[key].clone()
 }
 
+/// The shipped rig and pantograph on a short way.
+fn short_session(scratch: &Scratch) -> String {
+    let (rig, pantograph) = (
+        shipped("rigs/simulated-dsa-380.ron"),
+        shipped("pantographs/dsa-380.ron"),
+    );
+    session(scratch, "short.ron", &rig, &pantograph)
+}
+
 #[test]
 fn three_ways_lead_to_the_same_force_and_every_round_is_a_recording() {
     let scratch = Scratch::new("iterate");
-    let rig = shipped("rigs/simulated-dsa-380.ron");
-    let file = session(
-        &scratch,
-        "short.ron",
-        &rig,
-        &shipped("pantographs/dsa-380.ron"),
-    );
+    let file = short_session(&scratch);
     let out = scratch.path("recordings");
     let output = pantobench(&["iterate", &file, "--record", &out, "--json"]);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -135,13 +138,7 @@ fn what_is_expected_and_known_may_be_wrong() {
 #[test]
 fn what_does_not_converge_and_what_cannot_be_validated_is_said() {
     let scratch = Scratch::new("iterate-not");
-    let rig = shipped("rigs/simulated-dsa-380.ron");
-    let file = session(
-        &scratch,
-        "short.ron",
-        &rig,
-        &shipped("pantographs/dsa-380.ron"),
-    );
+    let file = short_session(&scratch);
     let out = scratch.path("r");
     let output = pantobench(&[
         "iterate", &file, "--record", &out, "--max", "1", "--tol", "0.01", "--json",

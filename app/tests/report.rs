@@ -192,19 +192,18 @@ fn a_report_says_what_was_stated_what_is_missing_and_nothing_else() {
     );
 }
 
+/// What a run as fast as possible prints, recorded beside the test's other files.
+fn recorded_run(scratch: &Scratch, session: &str) -> Value {
+    let directory = scratch.path("recordings");
+    json(&pantobench(&[
+        "run", session, "--fast", "--json", "--record", &directory,
+    ]))
+}
+
 #[test]
 fn figures_are_those_of_the_run_in_html_and_pdf() {
     let scratch = Scratch::new("report-run");
-    let directory = scratch.path("recordings");
-    let run = [
-        "run",
-        "sessions/dsa380-300-predictive.ron",
-        "--fast",
-        "--json",
-        "--record",
-        &directory,
-    ];
-    let run = json(&pantobench(&run));
+    let run = recorded_run(&scratch, "sessions/dsa380-300-predictive.ron");
     let recording = run["recording"].as_str().unwrap();
     let (page, said) = html(&[recording], &scratch, &[]);
     assert_well_formed(&page);
@@ -448,16 +447,7 @@ fn several_recordings_are_summed_up_and_rounds_shown_to_converge() {
 #[test]
 fn the_steady_bench_reports_its_steady_state() {
     let scratch = Scratch::new("report-steady");
-    let directory = scratch.path("recordings");
-    let run = [
-        "run",
-        "sessions/steady-300.ron",
-        "--fast",
-        "--json",
-        "--record",
-        &directory,
-    ];
-    let run = json(&pantobench(&run));
+    let run = recorded_run(&scratch, "sessions/steady-300.ron");
     let recording = run["recording"].as_str().unwrap();
     let (page, said) = html(&[recording], &scratch, &[]);
     let text = words(&page);

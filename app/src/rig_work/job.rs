@@ -23,9 +23,6 @@ pub enum Step {
 }
 
 impl Step {
-    /// All of them, in their usual order.
-    pub const ALL: [Step; 3] = [Step::Scan, Step::Check, Step::Identify];
-
     /// What its button says.
     pub fn name(self) -> &'static str {
         match self {

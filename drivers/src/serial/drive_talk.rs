@@ -120,17 +120,7 @@ mod tests {
     const ON: u16 = control::RELEASED | control::SWITCH_ON;
 
     fn config() -> LinRsConfig {
-        LinRsConfig {
-            id: 0x11,
-            checksum: Checksum::Sum16,
-            checksum_covers_header: false,
-            zero_m: 0.0,
-            is_reversed: false,
-            home_bit: None,
-            n_com: 1,
-            enable_s: 1.0,
-            home_s: 30.0,
-        }
+        linrs::tests::config(Checksum::Sum16)
     }
 
     /// The talk, and the loop's end of its ring; an answer is waited for 10 ms.

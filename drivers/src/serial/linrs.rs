@@ -267,12 +267,12 @@ pub fn read_request(frame: &[u8]) -> Option<Request> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::super::frame::Window;
     use super::*;
     use crate::linmot::{STATE_OPERATION, status};
 
-    fn config(checksum: Checksum) -> LinRsConfig {
+    pub fn config(checksum: Checksum) -> LinRsConfig {
         LinRsConfig {
             id: 0x11,
             checksum,
