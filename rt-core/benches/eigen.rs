@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p rt-core --bench eigen`.
 
-#[path = "../tests/support/line.rs"]
+#[allow(clippy::expect_used, reason = "places are inside the band by construction")]
+#[path = "../tests/suite/support/line.rs"]
 mod line;
 
 use rt_core::numeric::banded::SymBanded;

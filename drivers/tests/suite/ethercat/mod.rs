@@ -1,0 +1,12 @@
+//! EtherCAT on emulated segments: in this process in exact time, and on a network interface with a second process.
+//!
+//! The counting allocator is installed: a cycle that uses the heap stops the loop with that fault, in every test.
+
+mod fault_matrix;
+mod frames;
+mod homing;
+mod rig;
+mod segment;
+mod veth;
+
+use rt_core::no_alloc::CountingAllocator;

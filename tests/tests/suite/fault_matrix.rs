@@ -1,0 +1,389 @@
+//! Every fault that the simulated rig can show, in every state: what it ends in, how fast, with
+//! which words; and that no command ever jumps.
+
+use integration_tests::{ExactRun, session_from};
+use rt_core::fault::Action;
+use rt_core::guard::{Drive, Request, State};
+use rt_core::link::{EventKind, StopCause};
+use std::fmt::Write;
+
+/// What a fault has to end in.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Ends {
+    /// Latched trip with this action.
+    Trip(Action),
+    /// Latched trip that retreats; the motor does not obey, and the drive is off within 30 cycles.
+    Escalates,
+    /// Controlled stop, not latched.
+    Stop,
+    /// The bench does not become or stay ready.
+    NotReady,
+    /// Nothing that anyone could see: the motor is unpowered or not asked to move.
+    Unseen,
+    /// The trip that is already latched stays; its action may become more severe.
+    Latched,
+}
+use Ends::{Escalates, Latched, NotReady, Stop, Trip, Unseen};
+
+struct Case {
+    /// As written in a session file.
+    fault: &'static str,
+    /// Its stable name starts with this.
+    id: &'static str,
+    /// Cycles until it is visible at all: thresholds, frozen counts, misses in a row.
+    visible_after: u64,
+    idle: Ends,
+    ready: Ends,
+    armed: Ends,
+    running: Ends,
+    stopping: Ends,
+}
+
+const OFF: Ends = Trip(Action::PowerOff);
+const RETREAT: Ends = Trip(Action::Retreat);
+
+#[rustfmt::skip]
+const CASES: [Case; 15] = [
+    Case { fault: "StuckForce", id: "frozen.force", visible_after: 26, idle: NotReady, ready: NotReady, armed: RETREAT, running: RETREAT, stopping: RETREAT },
+    // Seen only where the motor has to move: 20 mm of tracking error for 3 cycles.
+    Case { fault: "StuckMotor", id: "tracking.motor_reference", visible_after: 400, idle: Unseen, ready: Unseen, armed: Unseen, running: OFF, stopping: OFF },
+    Case { fault: "NotANumber(Force)", id: "not-finite.force", visible_after: 0, idle: NotReady, ready: NotReady, armed: RETREAT, running: RETREAT, stopping: RETREAT },
+    Case { fault: "NotANumber(Position)", id: "not-finite.motor_position", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    Case { fault: "Spike(signal: Force, size: 2000.0)", id: "limit.force", visible_after: 0, idle: NotReady, ready: NotReady, armed: RETREAT, running: RETREAT, stopping: RETREAT },
+    Case { fault: "Spike(signal: Position, size: 0.5)", id: "limit.motor_position", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    Case { fault: "Offset(signal: Force, size: 1000.0)", id: "limit.force", visible_after: 0, idle: NotReady, ready: NotReady, armed: RETREAT, running: RETREAT, stopping: RETREAT },
+    // An offset within the position limits shows as tracking error, for which 3 cycles are asked.
+    Case { fault: "Offset(signal: Position, size: 0.05)", id: "tracking.motor_reference", visible_after: 3, idle: Unseen, ready: Unseen, armed: OFF, running: OFF, stopping: OFF },
+    Case { fault: "LostExchange", id: "rig.lost-exchange", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    Case { fault: "LateExchange(by_us: 2500.0)", id: "loop.misses", visible_after: 22, idle: NotReady, ready: NotReady, armed: Stop, running: Stop, stopping: Unseen },
+    Case { fault: "Runaway(speed_m_per_s: 1.0)", id: "tracking.motor_reference", visible_after: 60, idle: Unseen, ready: Unseen, armed: OFF, running: OFF, stopping: OFF },
+    // Downward the force limit is first, and its retreat is not obeyed.
+    Case { fault: "Runaway(speed_m_per_s: -1.0)", id: "limit.force", visible_after: 60, idle: Unseen, ready: Unseen, armed: RETREAT, running: Escalates, stopping: Escalates },
+    Case { fault: "PowerLoss", id: "rig.power-loss", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    // Emergency stop, door and limit switches are in the drive's enable chain: off at once, whatever the state.
+    Case { fault: "OpenInterlock(number: 1)", id: "rig.interlock", visible_after: 0, idle: NotReady, ready: NotReady, armed: OFF, running: OFF, stopping: OFF },
+    // A drive gets 3 cycles to enable; where it is not told to be on, nothing is to be seen.
+    Case { fault: "DriveDisabled", id: "rig.drive-not-enabled", visible_after: 4, idle: Unseen, ready: Unseen, armed: OFF, running: OFF, stopping: OFF },
+];
+
+/// The fault begins this long after its state, in cycles, and lasts to the end of what is watched.
+const AFTER_CYCLES: u64 = 2;
+
+/// The shipped rig with an emergency stop and a door.
+fn rig_with_circuits() -> String {
+    let assets = integration_tests::project_root().join("assets");
+    let text = std::fs::read_to_string(assets.join("rigs/simulated-dsa-380.ron")).unwrap();
+    let text = text.replace("..", &assets.display().to_string());
+    let (rest, _) = text.rsplit_once(')').unwrap();
+    let circuits =
+        r#"interlocks: [(id: "e_stop", label: "Emergency stop"), (id: "door", label: "Door")]"#;
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("rig-with-circuits.ron");
+    std::fs::write(&path, format!("{rest}    {circuits},\n)\n")).unwrap();
+    path.display().to_string()
+}
+
+/// A run that has just entered the state in which the fault will show.
+fn run_in(state: State, fault: &str) -> ExactRun {
+    // A trip of its own brings the bench to Tripped: a force limit that the approach breaks.
+    let trip = r#"(fault: Offset(signal: Force, size: 1000.0), in_state: Running, after_s: 0.1, lasting_s: 0.01)"#;
+    let own = format!(
+        "(fault: {fault}, in_state: {}, after_s: {}, lasting_s: 3.0)",
+        state.name(),
+        AFTER_CYCLES as f64 * 0.002
+    );
+    let inject = if state == State::Tripped {
+        format!("{trip}, {own}")
+    } else {
+        own
+    };
+    // The same rig, with safety circuits where one of them is opened.
+    let rig = if fault.starts_with("OpenInterlock") {
+        rig_with_circuits()
+    } else {
+        "../assets/rigs/simulated-dsa-380.ron".into()
+    };
+    let text = format!(
+        r#"Session(title: "fault matrix", bench: Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2),
+        rig: "{rig}", inject: [{inject}])"#
+    );
+    let mut run = ExactRun::new(&session_from(&text));
+    match state {
+        State::Idle => run.cycle(),
+        State::Ready => assert!(run.until(State::Ready, 50)),
+        State::Armed => {
+            assert!(run.until(State::Ready, 50));
+            run.ask(Request::Arm);
+            assert!(run.until(State::Armed, 5));
+        }
+        State::Running => run.start(),
+        State::Stopping => {
+            run.start();
+            run.cycles(500);
+            run.ask(Request::Stop);
+            assert!(run.until(State::Stopping, 5));
+        }
+        State::Tripped => {
+            run.start();
+            assert!(run.until(State::Tripped, 500));
+        }
+    }
+    assert_eq!(run.state(), state);
+    run
+}
+
+/// No command moves faster than the guard allows, in no state.
+fn assert_no_jump(run: &ExactRun, what: &str) {
+    let reference = run.column("motor_reference");
+    for (pair, frames) in reference.windows(2).zip(run.frames.windows(2)) {
+        if frames[1].drive == Drive::On && frames[0].drive == Drive::On {
+            let moved = (pair[1] - pair[0]).abs();
+            // 2 m/s is the rig's fastest reference; a skipped tick gives no right to more.
+            assert!(
+                moved <= 2.0 * 0.002 + 1e-9,
+                "{what}: {moved} m at seq {}",
+                frames[1].seq
+            );
+        }
+    }
+}
+
+/// Checks one cell of the table; returns what was seen.
+fn check(case: &Case, state: State, ends: Ends) -> String {
+    let what = format!("{} in {}", case.fault, state.name());
+    let mut run = run_in(state, case.fault);
+    let begin = run.frames.len();
+    let first_seq = run.frames[begin - 1].seq + AFTER_CYCLES;
+    run.cycles(600);
+    assert_no_jump(&run, &what);
+    let watched = &run.frames[begin..];
+    let words = |e: &rt_core::link::Event| match e.kind {
+        EventKind::Tripped { fault, .. }
+        | EventKind::Warning(fault)
+        | EventKind::Stopping(StopCause::Fault(fault)) => Some(fault.describe(&run.layout)),
+        _ => None,
+    };
+    let named = run
+        .events
+        .iter()
+        .filter(|e| e.seq >= first_seq)
+        .find(|e| words(e).is_some_and(|w| w.id.starts_with(case.id)));
+    match ends {
+        Trip(_) | Escalates => {
+            let action = if let Trip(action) = ends {
+                action
+            } else {
+                Action::Retreat
+            };
+            let trip = run
+                .events
+                .iter()
+                .find(|e| matches!(e.kind, EventKind::Tripped { .. }))
+                .unwrap_or_else(|| panic!("{what}: no trip; {:?}", run.events));
+            let EventKind::Tripped { action: found, .. } = trip.kind else {
+                unreachable!()
+            };
+            assert_eq!(found, action, "{what}");
+            let text = words(trip).unwrap();
+            assert!(text.id.starts_with(case.id), "{what}: named {}", text.id);
+            assert!(!text.what.is_empty() && !text.advice.is_empty());
+            let needed = trip.seq - first_seq;
+            assert!(
+                needed <= case.visible_after + 2,
+                "{what}: tripped after {needed} cycles"
+            );
+            // The command is safe in the very cycle of the trip.
+            let frame = run.frames.iter().find(|f| f.seq == trip.seq).unwrap();
+            assert_eq!(frame.state, State::Tripped, "{what}");
+            // (A retreat that is already parked is over at once.)
+            let parked = frame.values[run.layout.column("motor_reference").unwrap()] == 0.05;
+            let on = action == Action::Retreat && !parked;
+            assert_eq!(
+                frame.drive,
+                if on { Drive::On } else { Drive::Off },
+                "{what}"
+            );
+            // Latched: all later frames are Tripped, and in the end nothing is powered.
+            assert!(
+                watched
+                    .iter()
+                    .filter(|f| f.seq >= trip.seq)
+                    .all(|f| f.state == State::Tripped),
+                "{what}"
+            );
+            assert_eq!(run.frames.last().unwrap().drive, Drive::Off, "{what}");
+            if ends == Escalates {
+                // Off by itself where the retreat is short, else by the tracking error that follows.
+                let off = run
+                    .frames
+                    .iter()
+                    .find(|f| f.seq >= trip.seq && f.drive == Drive::Off);
+                let later = off
+                    .unwrap_or_else(|| panic!("{what}: not switched off"))
+                    .seq
+                    - trip.seq;
+                assert!(later < 30, "{what}: switched off only {later} cycles later");
+            } else if action == Action::Retreat {
+                let parked = run.column("motor_reference").last().copied().unwrap();
+                assert!((parked - 0.05).abs() < 1e-4, "{what}: ended at {parked}");
+            }
+            format!("trip {action:?} after {needed}")
+        }
+        Stop => {
+            let event = named.unwrap_or_else(|| panic!("{what}: no event; {:?}", run.events));
+            assert!(matches!(event.kind, EventKind::Stopping(_)), "{what}");
+            let needed = event.seq - first_seq;
+            assert!(
+                needed <= case.visible_after + 2,
+                "{what}: stopped after {needed} cycles"
+            );
+            assert!(run.until(State::Idle, 2000), "{what}");
+            format!("stop after {needed}")
+        }
+        NotReady => {
+            assert!(named.is_some(), "{what}: no warning; {:?}", run.events);
+            let powered = watched.iter().any(|f| f.drive == Drive::On);
+            assert!(!powered, "{what}: powered");
+            let left = watched
+                .iter()
+                .filter(|f| f.seq > first_seq + case.visible_after)
+                .any(|f| f.state == State::Idle);
+            assert!(left, "{what}: stayed ready");
+            "not ready".into()
+        }
+        Unseen => {
+            assert!(
+                !run.events
+                    .iter()
+                    .any(|e| matches!(e.kind, EventKind::Tripped { .. })),
+                "{what}"
+            );
+            "unseen".into()
+        }
+        Latched => {
+            assert!(watched.iter().all(|f| f.state == State::Tripped), "{what}");
+            let reference = run.column("motor_reference");
+            let last = run.frames.last().unwrap();
+            assert_eq!(
+                last.drive,
+                Drive::Off,
+                "{what}: {:?} {:?}",
+                reference.last(),
+                run.events
+            );
+            "latched".into()
+        }
+    }
+}
+
+#[test]
+fn every_fault_in_every_state_ends_as_the_table_says() {
+    let mut table = String::new();
+    for case in &CASES {
+        let cells = [
+            (State::Idle, case.idle),
+            (State::Ready, case.ready),
+            (State::Armed, case.armed),
+            (State::Running, case.running),
+            (State::Stopping, case.stopping),
+            (State::Tripped, Latched),
+        ];
+        write!(table, "{:38}", case.fault).unwrap();
+        for (state, ends) in cells {
+            write!(
+                table,
+                " | {:24}",
+                format!("{}: {}", state.name(), check(case, state, ends))
+            )
+            .unwrap();
+        }
+        table.push('\n');
+    }
+    println!("{table}");
+}
+
+#[test]
+fn after_the_fault_is_gone_an_acknowledged_bench_can_be_run_again() {
+    let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+        rig: "../assets/rigs/simulated-dsa-380.ron",
+        inject: [(fault: LostExchange, after_s: 0.5, lasting_s: 0.2)])"#;
+    let mut run = ExactRun::new(&session_from(text));
+    run.start();
+    assert!(run.until(State::Tripped, 500));
+    run.ask(Request::Arm);
+    run.cycles(5);
+    assert_eq!(run.state(), State::Tripped, "a trip is latched");
+    run.ask(Request::Acknowledge);
+    assert!(
+        run.until(State::Ready, 300),
+        "ready once exchanges succeed again"
+    );
+    run.start();
+}
+
+#[test]
+fn stop_travels_to_the_parked_position_without_a_jump_from_anywhere() {
+    for cycles in [3, 50, 137, 400, 611] {
+        let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.02, frequency_hz: 1.0), entry_s: 0.2),
+            rig: "../assets/rigs/simulated-dsa-380-ideal.ron")"#;
+        let mut run = ExactRun::new(&session_from(text));
+        run.start();
+        run.cycles(cycles);
+        let before = run.frames.len();
+        run.ask(Request::Stop);
+        assert!(run.until(State::Idle, 3000), "{:?}", run.events);
+        let reference = run.column("motor_reference");
+        for k in before - 1..reference.len() {
+            let acceleration =
+                (reference[k] - 2.0 * reference[k - 1] + reference[k - 2]) / 0.002_f64.powi(2);
+            // The rig brakes with 8 m/s²; the entry itself has up to 7.2 m/s².
+            assert!(
+                acceleration.abs() < 8.0 + 7.2,
+                "after {cycles}: {acceleration} m/s² at {k}"
+            );
+        }
+        assert!((reference.last().unwrap() - 0.05).abs() < 1e-4);
+    }
+}
+
+#[test]
+fn nothing_moves_before_armed() {
+    let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 2.0)),
+        rig: "../assets/rigs/simulated-dsa-380-ideal.ron")"#;
+    let mut run = ExactRun::new(&session_from(text));
+    assert!(run.until(State::Ready, 50));
+    run.ask(Request::Run);
+    run.cycles(500);
+    assert_eq!(run.state(), State::Ready, "Run needs Armed");
+    assert!(run.frames.iter().all(|f| f.drive == Drive::Off));
+    let position = run.column("motor_position");
+    assert!(position.iter().all(|&p| p == position[0]));
+    assert!(
+        run.events
+            .iter()
+            .any(|e| matches!(e.kind, EventKind::Refused(_)))
+    );
+}
+
+#[test]
+fn quitting_stops_first_and_the_rig_is_told_that_the_drive_is_off() {
+    let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+        rig: "../assets/rigs/simulated-dsa-380-ideal.ron")"#;
+    let mut run = ExactRun::new(&session_from(text));
+    run.start();
+    run.cycles(1000);
+    run.user
+        .commands
+        .push(rt_core::link::Command::Quit)
+        .unwrap();
+    for _ in 0..3000 {
+        if run.goes_on {
+            run.cycle();
+        }
+    }
+    assert!(!run.goes_on, "the loop ends");
+    let parked = run.column("motor_reference").last().copied().unwrap();
+    assert!((parked - 0.05).abs() < 1e-4, "{parked}");
+    // The exchange sends what the frame before says: two frames with the drive off are one told rig.
+    let last_two = &run.frames[run.frames.len() - 2..];
+    assert!(last_two.iter().all(|f| f.drive == Drive::Off));
+}

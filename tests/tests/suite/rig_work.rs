@@ -1,0 +1,158 @@
+//! Scan, home, check and jog on simulated rigs, as they are and with faults in their wiring.
+
+use drivers::simulated::Injection;
+use integration_tests::project_root;
+use pantobench::rig_work::WorkError;
+use pantobench::rig_work::check::{Checked, check};
+use pantobench::rig_work::home::home;
+use pantobench::rig_work::jog::{Goal, Wanted, jog};
+use pantobench::rig_work::play::Stand;
+use pantobench::rig_work::scan::scan;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+fn stand(rig: &str, faults: &[&str]) -> Stand {
+    let path = project_root().join("assets/rigs").join(rig);
+    let mut stand = Stand::load(&path, Arc::new(AtomicBool::new(false))).unwrap();
+    stand.inject = faults
+        .iter()
+        .map(|fault| ron_injection(&format!("(fault: {fault}, in_state: Idle, after_s: 0.0)")))
+        .collect();
+    stand
+}
+
+/// An injection as a session file writes it.
+fn ron_injection(text: &str) -> Injection {
+    let session = format!(
+        r#"Session(title: "t", bench: Jog(), rig: "../assets/rigs/simulated-dsa-380.ron", inject: [{text}])"#
+    );
+    integration_tests::session_from(&session).session.inject[0]
+}
+
+fn not_held(checked: &Checked) -> Vec<&str> {
+    let failed = checked.items.iter().filter(|item| !item.held);
+    failed.map(|item| item.id.as_str()).collect()
+}
+
+#[test]
+fn a_rig_that_is_wired_well_passes_with_steps_of_micrometres() {
+    for rig in [
+        "simulated-dsa-380.ron",
+        "simulated-load-cells.ron",
+        "simulated-steady-mass.ron",
+    ] {
+        let checked = check(&stand(rig, &[]), &mut |_| {}).unwrap();
+        assert_eq!(not_held(&checked), Vec::<&str>::new(), "{rig}: {checked:?}");
+        assert!(checked.step_m <= 1e-4, "{rig}: {}", checked.step_m);
+        assert!((checked.position_noise_m.unwrap() - 2e-6).abs() < 0.5e-6);
+        let cells = checked
+            .items
+            .iter()
+            .filter(|i| i.id.starts_with("cell."))
+            .count();
+        assert_eq!(cells, if rig.contains("load-cells") { 2 } else { 0 });
+    }
+}
+
+#[test]
+fn faults_of_the_wiring_are_named() {
+    for (fault, expected) in [
+        ("Scaled(signal: Force, factor: -1.0)", &["force.sign"][..]),
+        (
+            "Scaled(signal: Force, factor: 0.0)",
+            &["force.answers", "force.sign", "force.alive"],
+        ),
+        ("StuckMotor", &["position.moves"]),
+    ] {
+        match check(&stand("simulated-dsa-380.ron", &[fault]), &mut |_| {}) {
+            Ok(checked) => {
+                let failed = not_held(&checked);
+                for id in expected {
+                    assert!(failed.contains(id), "{fault}: {failed:?}");
+                }
+            }
+            // What the guard sees first ends it in its own words, which is as good.
+            Err(WorkError::Result(text) | WorkError::Environment(text)) => {
+                assert!(
+                    text.contains("force") || text.contains("frozen"),
+                    "{fault}: {text}"
+                );
+            }
+            Err(e) => panic!("{fault}: {e}"),
+        }
+    }
+}
+
+#[test]
+fn a_scan_names_what_does_not_answer() {
+    let found = scan(&stand("simulated-load-cells.ron", &[])).unwrap();
+    assert!(found.is_held(), "{:?}", found.differences);
+    assert_eq!(found.devices.len(), 2);
+    let force = found
+        .inputs
+        .iter()
+        .find(|i| i.channel.id == "force")
+        .unwrap();
+    assert!((force.mean.unwrap() - 114.0).abs() < 3.0, "{force:?}");
+    let lost = scan(&stand("simulated-load-cells.ron", &["LostExchange"])).unwrap();
+    assert!(!lost.is_held() && lost.good == 0);
+    let text = lost.differences.join("; ");
+    assert!(
+        text.contains("Motor drive (simulated) is expected and does not answer"),
+        "{text}"
+    );
+    assert!(text.contains("did not answer"), "{text}");
+}
+
+#[test]
+fn a_jog_arrives_and_refuses_what_is_out_of_range() {
+    let rig = stand("simulated-dsa-380.ron", &[]);
+    let wanted = |goal| Wanted {
+        goal,
+        speed_m_per_s: Some(0.05),
+        hold_s: 0.5,
+    };
+    let there = jog(&rig, &wanted(Goal::By(-0.02))).unwrap();
+    assert!((there.position_m - 0.03).abs() < 1e-5, "{there:?}");
+    // The last spring, 80 N/m, over 20 mm.
+    assert!((there.force_n - 115.6).abs() < 1.0, "{there:?}");
+    let there = jog(&rig, &wanted(Goal::To(0.0))).unwrap();
+    assert!(there.position_m.abs() < 1e-5, "{there:?}");
+    let text = jog(&rig, &wanted(Goal::To(0.2))).unwrap_err().to_string();
+    assert!(text.contains("-0.15 to 0.15 m"), "{text}");
+    rig.stop.store(true, Ordering::Relaxed);
+    assert_eq!(jog(&rig, &wanted(Goal::To(0.0))), Err(WorkError::Stopped));
+}
+
+#[test]
+fn a_drive_that_has_to_home_refuses_to_be_moved_before_and_homes() {
+    let rig = stand("simulated-interlocks.ron", &[]);
+    let wanted = Wanted {
+        goal: Goal::By(-0.002),
+        speed_m_per_s: None,
+        hold_s: 0.2,
+    };
+    let mut confirmed = rig.clone();
+    confirmed.confirmed = true;
+    let text = jog(&rig, &wanted).unwrap_err().to_string();
+    assert!(text.contains("--confirm"), "{text}");
+    let text = jog(&confirmed, &wanted).unwrap_err().to_string();
+    assert!(text.contains("home"), "{text}");
+    // A simulated drive is switched on anew by every command; with its own homing first it moves.
+    confirmed.homes = true;
+    let there = jog(&confirmed, &wanted).unwrap();
+    assert!((there.position_m - 0.048).abs() < 1e-5, "{there:?}");
+    let homed = home(&rig).unwrap();
+    assert!(homed.was_needed);
+    assert!((homed.position_m.unwrap() - 0.05).abs() < 1e-4, "{homed:?}");
+    // From 20 mm to 50 mm at 20 mm/s.
+    assert!((homed.seconds - 1.5).abs() < 0.2, "{homed:?}");
+    assert!(
+        !home(&stand("simulated-dsa-380.ron", &[]))
+            .unwrap()
+            .was_needed
+    );
+    let open = stand("simulated-interlocks.ron", &["OpenInterlock(number: 1)"]);
+    let text = home(&open).unwrap_err().to_string();
+    assert!(text.contains("Emergency stop"), "{text}");
+}
