@@ -2,7 +2,10 @@
 //!
 //! `cargo bench -p rt-core --bench eigen`.
 
-#[allow(clippy::expect_used, reason = "places are inside the band by construction")]
+#[allow(
+    clippy::expect_used,
+    reason = "places are inside the band by construction"
+)]
 #[path = "../tests/suite/support/line.rs"]
 mod line;
 

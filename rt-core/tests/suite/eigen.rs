@@ -1,7 +1,7 @@
 //! The eigensolver against closed forms, dense solutions and scipy.
 
 use crate::support::Reference;
-use line::{Wire, add_element, two_wires};
+use crate::support::line::{Wire, add_element, two_wires};
 use nalgebra::DMatrix;
 use rt_core::numeric::banded::SymBanded;
 use rt_core::numeric::eigen::{EigenError, Modes, lowest_modes};
