@@ -8,5 +8,3 @@ mod homing;
 mod rig;
 mod segment;
 mod veth;
-
-use rt_core::no_alloc::CountingAllocator;
