@@ -93,6 +93,15 @@ pub fn watched<R>(work: impl FnOnce() -> R) -> (R, HeapUse) {
     (result, heap)
 }
 
+/// Runs work that is not the loop's although it is done in its thread, such as a device's that is emulated there: its
+/// use of the heap is not counted.
+pub fn apart<R>(work: impl FnOnce() -> R) -> R {
+    let was = GUARDED.with(|g| g.replace(false));
+    let result = work();
+    GUARDED.with(|g| g.set(was));
+    result
+}
+
 /// Runs `work` and returns how often it used the heap.
 pub fn guarded<R>(work: impl FnOnce() -> R) -> (R, u32) {
     let (result, heap) = watched(work);

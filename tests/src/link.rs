@@ -15,6 +15,7 @@ use rt_core::fault::Action;
 use rt_core::file;
 use rt_core::guard::{Request, State};
 use rt_core::link::EventKind;
+use rt_core::no_alloc;
 use rt_core::pacing::{Clock, ExactClock};
 use rt_core::rig::RigFault;
 use rt_core::rig::device::Device;
@@ -77,11 +78,14 @@ impl Bus for SteppedSerial {
         now: u64,
         inputs: &mut [Slot],
     ) -> Result<(), RigFault> {
-        while self.until < now {
-            self.until += STEP_NANOS;
-            self.device.step(self.until);
-            self.line.step(self.until);
-        }
+        // Another computer and the thread of the port.
+        no_alloc::apart(|| {
+            while self.until < now {
+                self.until += STEP_NANOS;
+                self.device.step(self.until);
+                self.line.step(self.until);
+            }
+        });
         self.bus.exchange(told, now, inputs)
     }
 }
