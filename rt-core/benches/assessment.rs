@@ -1,8 +1,11 @@
 //! A tuning judged, and maps of stability, beside scipy in the same run.
 //!
 //! `PANTOBENCH_PYTHON=python3 cargo bench -p rt-core --bench assessment`; the interpreter needs
-//! scipy. Without it the ratios are not measured.
+//! scipy. Without it that ratio is not measured.
 
+mod figures;
+
+use figures::{Figures, Outcome, best, wall};
 use rt_core::control::assessment::{ForceFilter, Prepared, Surroundings, Tuning, Wire};
 use rt_core::control::closed_loop::Channel;
 use rt_core::control::stability_map::{delay_map, logarithmic_grid, stability_map};
@@ -10,93 +13,124 @@ use rt_core::control::state_space::RigModel;
 use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::moving_string::MovingString;
 use rt_core::model::pantograph::{LumpedMass, Pantograph, Uplift};
-use std::error::Error;
 use std::hint::black_box;
 use std::io::Write;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::process::{Command, ExitCode, Stdio};
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let rig = RigModel::TUR_2024;
-    let tuning = Tuning::TUR_2024;
-    let held = Prepared::new(&rig, &surroundings(Wire::Held))?;
-    let wire = Wire::String(MovingString::HIGH_SPEED_300);
-    let string = Prepared::new(&rig, &surroundings(wire.clone()))?;
-    let gains = best(2000, || {
-        let _ = black_box(black_box(&tuning).gains(&rig));
-    });
-    let judged_held = best(500, || {
-        let _ = black_box(held.assess(black_box(&tuning)));
-    });
-    let judged_string = best(200, || {
-        let _ = black_box(string.assess(black_box(&tuning)));
-    });
-    println!("gains of regulator and observer      {gains:>10.3} ms");
-    println!("gains, radius, margins, wire held    {judged_held:>10.3} ms");
-    println!("gains, radius, margins, string       {judged_string:>10.3} ms");
-    match scipy(&held, &tuning) {
-        Ok(scipy) => scipy.report(gains, judged_held),
-        Err(reason) => println!("scipy: not measured ({reason})"),
-    }
-    let ratios = logarithmic_grid(0.5, 5000.0, 25)?;
-    let k_i = logarithmic_grid(20e3, 120e3, 25)?;
-    let delays: Vec<usize> = (0..25).collect();
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/assessment_scipy.py");
+
+fn main() -> ExitCode {
+    figures::run(|figures| {
+        let rig = RigModel::TUR_2024;
+        let tuning = Tuning::TUR_2024;
+        let held = Prepared::new(&rig, &surroundings(Wire::Held))?;
+        let wire = Wire::String(MovingString::HIGH_SPEED_300);
+        let string = Prepared::new(&rig, &surroundings(wire.clone()))?;
+        held.assess(&tuning)?;
+        string.assess(&tuning)?;
+        let calls = figures.choose(1, 50);
+        let [gains, judged_held, judged_string, prepared] = figures.in_turns(15, || {
+            Ok([
+                best(4 * calls, || {
+                    let _ = black_box(black_box(&tuning).gains(&rig));
+                }),
+                best(calls, || {
+                    let _ = black_box(held.assess(black_box(&tuning)));
+                }),
+                best(calls, || {
+                    let _ = black_box(string.assess(black_box(&tuning)));
+                }),
+                best(1, || {
+                    let _ = black_box(Prepared::new(&rig, &surroundings(wire.clone())));
+                }),
+            ])
+        })?;
+        figures.time("gains of regulator and observer", &gains)?;
+        for (id, times) in [
+            ("gains, radius, margins, wire held", &judged_held),
+            ("gains, radius, margins, string", &judged_string),
+            ("the small string", &prepared),
+        ] {
+            figures.ratio(id, "designs of gains", times, &gains)?;
+        }
+        maps(figures, &string, &tuning)?;
+        beside_scipy(figures, &held, &tuning)
+    })
+}
+
+fn maps(figures: &mut Figures, string: &Prepared, tuning: &Tuning) -> Outcome {
+    let side = figures.choose(3, 25);
+    let ratios = logarithmic_grid(0.5, 5000.0, side)?;
+    let k_i = logarithmic_grid(20e3, 120e3, side)?;
+    let delays: Vec<usize> = (0..side).collect();
     for threads in [1, 2] {
-        let over_weights = best(2, || {
-            let _ = black_box(stability_map(&string, &tuning, &ratios, &k_i, threads));
-        });
-        let over_delay = best(2, || {
-            let _ = black_box(delay_map(&string, &tuning, &delays, &k_i, threads));
-        });
-        println!(
-            "25×25 maps on the string, {threads} threads: Q/R {:.2} s, delay {:.2} s",
-            1e-3 * over_weights,
-            1e-3 * over_delay
-        );
+        // Threads of their own: by the clock on the wall.
+        let [judged, weights, delay] = figures.in_turns(5, || {
+            let judged = (0..5).map(|_| {
+                wall(|| {
+                    let _ = black_box(string.assess(black_box(tuning)));
+                })
+            });
+            let judged = judged.fold(f64::INFINITY, f64::min);
+            let (mut by_weights, mut by_delay) = (None, None);
+            let weights =
+                wall(|| by_weights = Some(stability_map(string, tuning, &ratios, &k_i, threads)));
+            let delay = wall(|| by_delay = Some(delay_map(string, tuning, &delays, &k_i, threads)));
+            by_weights.ok_or("no map")??;
+            by_delay.ok_or("no map")??;
+            let points = (side * side) as f64;
+            Ok([judged, weights / points, delay / points])
+        })?;
+        let id = |what: &str| format!("map, {threads} threads/{what}");
+        figures.time(&id("a judgement alone"), &judged)?;
+        figures.ratio(&id("a point over Q/R"), "judgements", &weights, &judged)?;
+        figures.ratio(&id("a point over delay"), "judgements", &delay, &judged)?;
     }
-    let prepare = best(5, || {
-        let _ = black_box(Prepared::new(&rig, &surroundings(wire.clone())));
-    });
-    println!("the small string                     {prepare:>10.3} ms");
     Ok(())
 }
 
-/// Times in ms of the ways of `assessment_scipy.py`.
-struct Scipy {
-    gains: f64,
-    channels: f64,
-    shared: f64,
-    roots: f64,
-    frequencies: f64,
-}
-
-impl Scipy {
-    fn report(&self, gains: f64, judged: f64) {
-        let line = |what: &str, theirs: f64, ours: f64| {
-            println!(
-                "scipy: {what:<40} {theirs:>8.3} ms, {:>6.1} times ours",
-                theirs / ours
-            );
-        };
-        line("both gains", self.gains, gains);
-        println!(
-            "with margins at three channels of {} frequencies:",
-            self.frequencies
-        );
-        line("channel by channel", self.channels, judged);
-        line("one solution for all channels", self.shared, judged);
-        line("eigenvalues only, as here", self.roots, judged);
-        line("both gains alone against all of ours", self.gains, judged);
+/// Ratios to scipy on the same loop, if there is one.
+fn beside_scipy(figures: &mut Figures, held: &Prepared, tuning: &Tuning) -> Outcome {
+    let Ok(python) = std::env::var("PANTOBENCH_PYTHON") else {
+        figures.left_out("ratios to scipy; set PANTOBENCH_PYTHON to a Python that has it");
+        return Ok(());
+    };
+    let mut probe = Command::new(&python);
+    let probed = probe
+        .args(["-c", "import scipy"])
+        .stderr(Stdio::null())
+        .status();
+    if !probed.is_ok_and(|status| status.success()) {
+        figures.left_out(&format!("ratios to scipy, which {python} does not have"));
+        return Ok(());
     }
+    let calls = figures.choose(1, 100);
+    let share = figures.choose("0.02", "1");
+    let [gains, judged, scipy_gains, channels, shared, roots] = figures.in_turns(3, || {
+        let gains = best(4 * calls, || {
+            let _ = black_box(black_box(tuning).gains(&RigModel::TUR_2024));
+        });
+        let judged = best(calls, || {
+            let _ = black_box(held.assess(black_box(tuning)));
+        });
+        let [theirs_gains, channels, shared, roots] = scipy(&python, share, held, tuning)?;
+        Ok([gains, judged, theirs_gains, channels, shared, roots])
+    })?;
+    figures.ratio("gains", "times of scipy", &gains, &scipy_gains)?;
+    for (id, theirs) in [
+        ("margins channel by channel", channels),
+        ("margins, one solution for all channels", shared),
+        ("margins, eigenvalues only, as here", roots),
+    ] {
+        figures.ratio(id, "times of scipy", &judged, &theirs)?;
+    }
+    Ok(())
 }
 
-/// Runs scipy on the same loop, and refuses it if its gains, radius or disk margins are others.
-fn scipy(held: &Prepared, tuning: &Tuning) -> Result<Scipy, Box<dyn Error>> {
-    let python = std::env::var("PANTOBENCH_PYTHON")
-        .map_err(|_| "set PANTOBENCH_PYTHON to a Python that has scipy")?;
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/benches/assessment_scipy.py");
-    let mut child = Command::new(&python)
-        .arg(script)
+/// Times in s of the ways of `assessment_scipy.py`. Refused if its gains, radius or disk margins are others.
+fn scipy(python: &str, share: &str, held: &Prepared, tuning: &Tuning) -> Outcome<[f64; 4]> {
+    let mut child = Command::new(python)
+        .args([SCRIPT, share])
         .env("OMP_NUM_THREADS", "1")
         .env("OPENBLAS_NUM_THREADS", "1")
         .stdin(Stdio::piped())
@@ -130,7 +164,7 @@ fn scipy(held: &Prepared, tuning: &Tuning) -> Result<Scipy, Box<dyn Error>> {
         .map(|line| line.split_whitespace().flat_map(str::parse).collect())
         .collect();
     let [times, design, disks @ ..] = numbers.as_slice() else {
-        return Err(format!("{script} failed").into());
+        return Err(format!("{SCRIPT} failed").into());
     };
     let margins = ours.margins.ok_or("the loop is unstable")?;
     let own_design: Vec<f64> = ours
@@ -153,26 +187,9 @@ fn scipy(held: &Prepared, tuning: &Tuning) -> Result<Scipy, Box<dyn Error>> {
         return Err(format!("found {design:?} {disks:?}, not {own_design:?} {own_disks:?}").into());
     }
     match times.as_slice() {
-        &[gains, channels, shared, roots, frequencies] if disks.len() == 3 => Ok(Scipy {
-            gains,
-            channels,
-            shared,
-            roots,
-            frequencies,
-        }),
-        _ => Err(format!("{script} gave {times:?}").into()),
+        times @ [_, _, _, _] if disks.len() == 3 => Ok([0, 1, 2, 3].map(|i| 1e-3 * times[i])),
+        _ => Err(format!("{SCRIPT} gave {times:?}").into()),
     }
-}
-
-/// Shortest time of one call in ms.
-fn best(calls: usize, mut call: impl FnMut()) -> f64 {
-    (0..calls)
-        .map(|_| {
-            let start = Instant::now();
-            call();
-            start.elapsed().as_secs_f64() * 1e3
-        })
-        .fold(f64::INFINITY, f64::min)
 }
 
 fn surroundings(wire: Wire) -> Surroundings {

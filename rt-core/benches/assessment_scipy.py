@@ -1,5 +1,7 @@
 """Gains and margins by scipy and numpy. Prints times in ms, best of several, then what was found.
 
+The argument says how much of the usual number of calls is made.
+
 Reads the loop of the Rust side from its standard input: lines of a name and numbers; for each of the
 three channels the open loop a, b, c, d (a column after column). Three ways to the margins, each as
 one call of numpy for all frequencies:
@@ -19,6 +21,7 @@ import numpy as np
 from scipy.linalg import solve_discrete_are
 
 DT, BETA, GAMMA = 2e-3, 0.25, 0.5
+SHARE = float(sys.argv[1])
 
 
 def block(m, c, k):
@@ -114,14 +117,14 @@ def roots():
 
 def best(call, times):
     found = []
-    for _ in range(times):
+    for _ in range(max(1, round(SHARE * times))):
         start = time.perf_counter()
         call()
         found.append(time.perf_counter() - start)
     return 1e3 * min(found)
 
 
-print(best(gains, 200), best(channels, 30), best(shared, 50), best(roots, 100), len(z))
+print(best(gains, 200), best(channels, 30), best(shared, 50), best(roots, 100))
 print(*gains()[0][0], np.max(np.abs(poles)))
 for way in [channels, shared, roots]:
     print(*way()[0])

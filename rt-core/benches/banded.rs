@@ -3,87 +3,92 @@
 //! `cargo bench -p rt-core --bench banded`. Sizes are those of a 20-span stitched catenary with a
 //! 1 m mesh. One full-order time step is two solves and two products.
 
+mod figures;
+
+use figures::{Figures, Outcome, best};
 use rt_core::numeric::banded::SymBanded;
 use std::error::Error;
 use std::hint::black_box;
-use std::time::Instant;
+use std::process::ExitCode;
 
 const ORDER: usize = 6105;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    println!("order {ORDER}; best of 200, µs");
-    println!(
-        "{:>4} {:>11} {:>11} {:>6} {:>11} {:>11} {:>6} {:>12} {:>9} {:>9}",
-        "w",
-        "plain solve",
-        "solve",
-        "ratio",
-        "plain prod",
-        "product",
-        "ratio",
-        "time step",
-        "4 solves",
-        "Cholesky"
-    );
-    for w in [4, 7, 8, 9, 11, 12, 15, 16, 20] {
-        compare(w)?;
-    }
-    Ok(())
+fn main() -> ExitCode {
+    figures::run(|figures| {
+        figures.say(&format!("order {ORDER}, half-bandwidth w"));
+        for w in [4, 7, 8, 9, 11, 12, 15, 16, 20] {
+            compare(figures, w)?;
+        }
+        Ok(())
+    })
 }
 
-fn compare(w: usize) -> Result<(), Box<dyn Error>> {
+fn compare(figures: &mut Figures, w: usize) -> Outcome {
     let matrix = stiff_beam_like(w)?;
+    let second = matrix.clone();
     let factor = matrix.cholesky()?;
     let plain = Plain::new(&matrix);
     let right: Vec<f64> = (0..ORDER).map(|i| (i as f64 * 0.37).sin()).collect();
+    let four_right = right.repeat(4);
+    let mut columns = four_right.clone();
     let mut x = right.clone();
     let mut y = right.clone();
 
-    let plain_solve = best(|| {
-        x.copy_from_slice(&right);
-        plain.solve_in_place(black_box(&mut x));
-    });
-    let solve = best(|| {
-        y.copy_from_slice(&right);
-        factor.solve_in_place(black_box(&mut y));
-    });
+    plain.solve_in_place(&mut x);
+    factor.solve_in_place(&mut y);
     let difference = (0..ORDER).fold(0.0_f64, |d, i| d.max((x[i] - y[i]).abs()));
-    assert!(
-        difference < 1e-12,
-        "the two solves differ by {difference:e}"
-    );
-    let plain_product = best(|| plain.mul_vec(black_box(&right), black_box(&mut x)));
-    let product = best(|| matrix.mul_vec(black_box(&right), black_box(&mut y)));
-    let second = matrix.clone();
-    let step = best(|| {
-        matrix.mul_vec(black_box(&right), black_box(&mut y));
-        second.mul_vec(black_box(&right), black_box(&mut x));
-        factor.solve_in_place(black_box(&mut y));
-        factor.solve_in_place(black_box(&mut x));
-    });
-    let mut columns = right.repeat(4);
-    let four = best(|| factor.solve_columns_in_place(black_box(&mut columns)));
-    let factorise = best(|| {
-        let _ = black_box(black_box(&matrix).cholesky());
-    });
-    println!(
-        "{w:>4} {plain_solve:>11.1} {solve:>11.1} {:>6.2} {plain_product:>11.1} {product:>11.1} \
-         {:>6.2} {step:>12.1} {four:>9.1} {factorise:>9.0}",
-        plain_solve / solve,
-        plain_product / product
-    );
-    Ok(())
-}
+    if difference > 1e-12 {
+        return Err(format!("the two solves differ by {difference:e}").into());
+    }
 
-/// Shortest time of one call.
-fn best(mut call: impl FnMut()) -> f64 {
-    (0..200)
-        .map(|_| {
-            let start = Instant::now();
-            call();
-            start.elapsed().as_secs_f64() * 1e6
-        })
-        .fold(f64::INFINITY, f64::min)
+    let calls = figures.choose(1, 40);
+    let [
+        plain_solve,
+        solve,
+        plain_product,
+        product,
+        step,
+        four,
+        factorise,
+    ] = figures.in_turns(7, || {
+        Ok([
+            best(calls, || {
+                x.copy_from_slice(&right);
+                plain.solve_in_place(black_box(&mut x));
+            }),
+            best(calls, || {
+                y.copy_from_slice(&right);
+                factor.solve_in_place(black_box(&mut y));
+            }),
+            best(calls, || {
+                plain.mul_vec(black_box(&right), black_box(&mut x))
+            }),
+            best(calls, || {
+                matrix.mul_vec(black_box(&right), black_box(&mut y))
+            }),
+            best(calls, || {
+                matrix.mul_vec(black_box(&right), black_box(&mut y));
+                second.mul_vec(black_box(&right), black_box(&mut x));
+                factor.solve_in_place(black_box(&mut y));
+                factor.solve_in_place(black_box(&mut x));
+            }),
+            best(calls, || {
+                columns.copy_from_slice(&four_right);
+                factor.solve_columns_in_place(black_box(&mut columns));
+            }),
+            best(calls, || {
+                let _ = black_box(black_box(&matrix).cholesky());
+            }),
+        ])
+    })?;
+    let id = |what: &str| format!("w{w}/{what}");
+    figures.time(&id("plain solve"), &plain_solve)?;
+    figures.time(&id("plain product"), &plain_product)?;
+    figures.ratio(&id("solve"), "plain solves", &solve, &plain_solve)?;
+    figures.ratio(&id("product"), "plain products", &product, &plain_product)?;
+    figures.ratio(&id("time step"), "plain solves", &step, &plain_solve)?;
+    figures.ratio(&id("4 columns"), "plain solves", &four, &plain_solve)?;
+    figures.ratio(&id("Cholesky"), "plain solves", &factorise, &plain_solve)
 }
 
 fn stiff_beam_like(w: usize) -> Result<SymBanded, Box<dyn Error>> {

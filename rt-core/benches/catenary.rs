@@ -1,141 +1,154 @@
-//! What overhead lines cost, each beside a yardstick of the same run. Steps are timed by the thread's
-//! processor time, so that a busy machine does not count as a slow model.
+//! What overhead lines cost, each beside a yardstick of the same run.
 //!
-//! `cargo bench -p rt-core --bench catenary`.
+//! `cargo bench -p rt-core --bench catenary`. Goals: preparation 10 s, from disk 0.5 s; a step of the modal wire 2 % of
+//! the period, of the full wire 10 %, 25 % at p99.9; an implicit run 5 times as fast as real time.
 
+mod figures;
+
+use figures::{Figures, Outcome, best, quantile, time, wall};
 use rt_core::file::load;
 use rt_core::model::catenary::cache::load_or_build;
 use rt_core::model::catenary::full::effective_stiffness;
 use rt_core::model::catenary::shape::{Moment, ShapeSampler};
 use rt_core::model::catenary::wire::Newmark;
 use rt_core::model::catenary::{
-    FullWire, Line, LinearLine, ModalOptions, ModalWire, Run, WireModel,
+    FullWire, Line, LinearLine, ModalBasis, ModalOptions, ModalWire, Run, WireModel,
 };
 use rt_core::model::pantograph::Pantograph;
-use std::error::Error;
+use rt_core::rt_env::thread_cpu_s;
 use std::hint::black_box;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Instant;
 
 const PERIOD_S: f64 = 2e-3;
-const MODES: usize = 2000;
 
-fn main() -> Result<(), Box<dyn Error>> {
-    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets");
-    let design: Line = load(&assets.join("lines/stitched-sw.ron"))?;
-    let pantograph: Pantograph = load(&assets.join("pantographs/dsa-380.ron"))?;
+fn main() -> ExitCode {
+    figures::run(|figures| {
+        let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets");
+        let design: Line = load(&assets.join("lines/stitched-sw.ron"))?;
+        let pantograph: Pantograph = load(&assets.join("pantographs/dsa-380.ron"))?;
+        let line = Arc::new(LinearLine::build(&design, 1.0)?);
+        let plain = PlainBanded::new(&line);
+        let basis = prepare(figures, &line)?;
+
+        let (rows, columns) = (line.droppers.len(), basis.len());
+        let droppers = basis.clone();
+        let x = vec![1e-3; columns];
+        let mut y = vec![0.0; rows];
+        let mut modal = ModalWire::new(line.clone(), basis, PERIOD_S, ModalOptions::default())?;
+        let of = format!("plain products of {rows} × {columns}");
+        step(figures, "modal", &mut modal, &of, || {
+            for (y, row) in y.iter_mut().zip(droppers.droppers.chunks_exact(columns)) {
+                *y = row.iter().zip(&x).map(|(a, b)| a * b).sum();
+            }
+            black_box(&mut y);
+        })?;
+        let mut full = FullWire::new(line.clone(), PERIOD_S)?;
+        let mut b = vec![1.0; line.dofs()];
+        step(figures, "full", &mut full, "plain solves", || {
+            b.fill(1.0);
+            plain.solve(&mut b);
+        })?;
+        implicit_run(figures, &line, &pantograph, &plain)
+    })
+}
+
+/// Modes from nothing, and from disk.
+fn prepare(figures: &mut Figures, line: &LinearLine) -> Outcome<Arc<ModalBasis>> {
     let folder = std::env::temp_dir().join(format!("pantobench-bench-{}", std::process::id()));
-
-    let start = Instant::now();
-    let line = Arc::new(LinearLine::build(&design, 1.0)?);
-    let basis = Arc::new(load_or_build(
-        &folder,
-        &line,
-        MODES,
-        &mut |n| eprintln!("{n}"),
-        &mut |_| (),
-    )?);
-    let cold = start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let line_again = Arc::new(LinearLine::build(&design, 1.0)?);
-    black_box(load_or_build(
-        &folder,
-        &line_again,
-        MODES,
-        &mut |n| eprintln!("{n}"),
-        &mut |_| (),
-    )?);
-    let warm = start.elapsed().as_secs_f64();
-    std::fs::remove_dir_all(&folder)?;
-    println!(
-        "preparation, {} unknowns, {MODES} modes: {cold:.2} s, again from disk {warm:.2} s (bars 10 and 0.5 s)",
-        line.dofs()
-    );
-
-    let plain = PlainBanded::new(&line);
-    let mut b = vec![1.0; line.dofs()];
-    let plain_solve = median(&mut times(200, |_| {
-        b.fill(1.0);
-        plain.solve(&mut b);
-    }));
-    let (rows, columns) = (line.droppers.len(), basis.len());
-    let x = vec![1e-3; columns];
-    let mut y = vec![0.0; rows];
-    let dense = median(&mut times(200, |_| {
-        for (y, row) in y.iter_mut().zip(basis.droppers.chunks_exact(columns)) {
-            *y = row.iter().zip(&x).map(|(a, b)| a * b).sum();
-        }
-        black_box(&mut y);
-    }));
-    println!(
-        "yardsticks: plain banded solve {:.1} µs, plain product {rows} × {columns} {:.1} µs",
-        1e6 * plain_solve,
-        1e6 * dense
-    );
-
-    let mut full = FullWire::new(line.clone(), PERIOD_S)?;
-    let mut modal = ModalWire::new(line.clone(), basis, PERIOD_S, ModalOptions::default())?;
-    for (name, wire, yardstick, of, bars) in [
-        (
-            "modal",
-            &mut modal as &mut dyn WireModel,
-            dense,
-            "plain products",
-            "2 % at the median",
-        ),
-        (
-            "full",
-            &mut full,
-            plain_solve,
-            "plain solves",
-            "10 % at the median, 25 % at p99.9",
-        ),
-    ] {
-        let (mut times, _, slack) = stepped(wire, false)?;
-        let (mut watched, mut looks, _) = stepped(wire, true)?;
-        let middle = median(&mut times);
-        let high = times[times.len() * 999 / 1000];
-        println!(
-            "{name} step, {} unknowns, up to {slack} slack: median {:.1} µs = {:.2} % of the period = {:.2} {of}; \
-             p99.9 {:.1} µs = {:.1} % (bars: {bars})",
-            wire.unknowns(),
-            1e6 * middle,
-            100.0 * middle / PERIOD_S,
-            middle / yardstick,
-            1e6 * high,
-            100.0 * high / PERIOD_S
-        );
-        let look = median(&mut looks);
-        println!(
-            "{name}, looking at its shape for a window: median {:.1} µs = {:.2} of a step between looks \
-             ({:.1} µs), p99.9 {:.1} µs",
-            1e6 * look,
-            look / median(&mut watched),
-            1e6 * median(&mut watched),
-            1e6 * looks[looks.len() * 999 / 1000]
-        );
+    let modes = figures.choose(50, 2000);
+    let mut notices = Vec::new();
+    let mut basis = None;
+    let [cold, warm] = figures.in_turns(3, || {
+        let mut prepared = || {
+            let notice = &mut |words| notices.push(words);
+            wall(|| basis = Some(load_or_build(&folder, line, modes, notice, &mut |_| ())))
+        };
+        let times = [prepared(), prepared()];
+        std::fs::remove_dir_all(&folder)?;
+        Ok(times)
+    })?;
+    if !notices.is_empty() {
+        return Err(notices.join("; ").into());
     }
+    figures.say(&format!("{} unknowns, {modes} modes", line.dofs()));
+    figures.time("preparation", &cold)?;
+    figures.time("preparation from disk", &warm)?;
+    Ok(Arc::new(basis.ok_or("no modes")??))
+}
 
-    let start = busy_s();
-    let mut reference = FullWire::new(line.clone(), 5e-4)?;
-    let run = Run::new(&line, &pantograph, 300.0)?;
-    let series = run.simulate(&line, &mut reference, &pantograph, &mut |_| ())?;
-    let (wall, simulated) = (busy_s() - start, series.dt * series.x.len() as f64);
-    println!(
-        "implicit run of {simulated:.1} s at 0.5 ms: {wall:.2} s = {:.1} × real time (bar 5) = {:.2} plain solves a step",
-        simulated / wall,
-        wall / series.x.len() as f64 / plain_solve
-    );
-    Ok(())
+/// Steps along the line beside a yardstick.
+fn step(
+    figures: &mut Figures,
+    name: &str,
+    wire: &mut dyn WireModel,
+    of: &str,
+    mut yardstick: impl FnMut(),
+) -> Outcome {
+    let count = figures.choose(300, 6000);
+    let calls = figures.choose(1, 200);
+    let mut slack = 0;
+    let [plain, middle, high, between, look] = figures.in_turns(5, || {
+        let plain: Vec<f64> = (0..calls).map(|_| time(&mut yardstick)).collect();
+        let alone = stepped(wire, count, false)?;
+        let watched = stepped(wire, count, true)?;
+        slack = alone.slack;
+        Ok([
+            quantile(&plain, 0.5),
+            quantile(&alone.steps, 0.5),
+            quantile(&alone.steps, 0.999),
+            quantile(&watched.steps, 0.5),
+            quantile(&watched.looks, 0.5),
+        ])
+    })?;
+    let unknowns = wire.unknowns();
+    figures.say(&format!(
+        "{name} wire, {unknowns} unknowns, up to {slack} droppers slack"
+    ));
+    let id = |what: &str| format!("{name}/{what}");
+    figures.time(&id("yardstick"), &plain)?;
+    figures.time(&id("a step"), &middle)?;
+    figures.time(&id("a step, p99.9"), &high)?;
+    figures.ratio(&id("step"), of, &middle, &plain)?;
+    figures.ratio(&id("look at the shape"), "steps", &look, &between)
+}
+
+/// A run from end to end with small steps.
+fn implicit_run(
+    figures: &mut Figures,
+    line: &Arc<LinearLine>,
+    pantograph: &Pantograph,
+    plain: &PlainBanded,
+) -> Outcome {
+    let mut reference = FullWire::new(line.clone(), figures.choose(4e-3, 5e-4))?;
+    let run = Run::new(line, pantograph, 300.0)?;
+    let calls = figures.choose(1, 200);
+    let mut b = vec![1.0; line.dofs()];
+    let [solve, step, second] = figures.in_turns(3, || {
+        let solve = best(calls, || {
+            b.fill(1.0);
+            plain.solve(&mut b);
+        });
+        let begun = thread_cpu_s();
+        let series = run.simulate(line, &mut reference, pantograph, &mut |_| ())?;
+        let seconds = thread_cpu_s() - begun;
+        let steps = series.x.len() as f64;
+        Ok([solve, seconds / steps, seconds / (series.dt * steps)])
+    })?;
+    figures.time("implicit run/a simulated second", &second)?;
+    figures.ratio("implicit run/step", "plain solves", &step, &solve)
 }
 
 /// Times of steps along the line and of looks at the wire's shape after each, if somebody watches, and how many
 /// droppers were slack at most.
-fn stepped(
-    wire: &mut dyn WireModel,
-    watched: bool,
-) -> Result<(Vec<f64>, Vec<f64>, usize), &'static str> {
+struct Stepped {
+    steps: Vec<f64>,
+    looks: Vec<f64>,
+    slack: usize,
+}
+
+fn stepped(wire: &mut dyn WireModel, count: usize, watched: bool) -> Outcome<Stepped> {
     let meshed = wire.meshed().ok_or("the wire has no mesh")?;
     let (mut sampler, reader) = ShapeSampler::new(meshed, PERIOD_S);
     // Nothing is looked at for nobody.
@@ -143,58 +156,35 @@ fn stepped(
     wire.reset();
     let mut slack = 0;
     let (mut steps, mut looks) = (Vec::new(), Vec::new());
-    for k in 0..6000 {
+    for k in 0..count {
         let contact_m = 130.0 + 0.16 * k as f64;
-        let start = busy_s();
-        wire.predict(contact_m);
-        // Enough force to make droppers slack.
-        wire.respond(if k < 300 {
-            k as f64
-        } else {
-            260.0 + 120.0 * (0.03 * k as f64).sin()
-        });
-        wire.commit();
+        steps.push(time(|| {
+            wire.predict(contact_m);
+            // Enough force to make droppers slack.
+            wire.respond(if k < 300 {
+                k as f64
+            } else {
+                260.0 + 120.0 * (0.03 * k as f64).sin()
+            });
+            wire.commit();
+        }));
         slack = slack.max(wire.slack_droppers());
-        let stepped = busy_s();
-        if let Some(wire) = wire.meshed() {
-            let now = Moment {
-                seq: k,
-                t_nanos: 0,
-                contact_m,
-            };
-            sampler.step(wire, now);
-        }
-        looks.push(busy_s() - stepped);
-        steps.push(stepped - start);
+        looks.push(time(|| {
+            if let Some(wire) = wire.meshed() {
+                let now = Moment {
+                    seq: k as u64,
+                    t_nanos: 0,
+                    contact_m,
+                };
+                sampler.step(wire, now);
+            }
+        }));
     }
-    Ok((steps, looks, slack))
-}
-
-fn times(count: usize, mut work: impl FnMut(usize)) -> Vec<f64> {
-    (0..count)
-        .map(|k| {
-            let start = busy_s();
-            work(k);
-            busy_s() - start
-        })
-        .collect()
-}
-
-/// Processor time of this thread: what else runs on the machine does not count.
-fn busy_s() -> f64 {
-    let mut t = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: the pointer is to a timespec of our own.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut t) };
-    t.tv_sec as f64 + 1e-9 * t.tv_nsec as f64
-}
-
-/// Sorts, and gives the middle one.
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    Ok(Stepped {
+        steps,
+        looks,
+        slack,
+    })
 }
 
 /// Cholesky and substitution of a banded matrix as a textbook writes it.

@@ -3,6 +3,9 @@
 //! `cargo bench -p rt-core --bench control`. Ratios are to the plain Riccati recursion in the same
 //! run, which needs hundreds of steps where doubling needs about ten.
 
+mod figures;
+
+use figures::{Figures, Outcome, best};
 use nalgebra::{DMatrix, DVector};
 use rt_core::control::closed_loop::{Channel, LoopParts, pantograph_on_pad};
 use rt_core::control::kalman::{Kalman, KalmanTuning};
@@ -14,11 +17,14 @@ use rt_core::control::state_space::{RigModel, STATES};
 use rt_core::model::interaction_mass::MassForm;
 use rt_core::model::pantograph::{LumpedMass, Pantograph, Uplift};
 use rt_core::signal::butterworth::low_pass;
-use std::error::Error;
 use std::hint::black_box;
-use std::time::Instant;
+use std::process::ExitCode;
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
+    figures::run(measure)
+}
+
+fn measure(figures: &mut Figures) -> Outcome {
     let rig = RigModel::TUR_2024;
     let plant = rig.plant()?;
     let tuning = KalmanTuning {
@@ -42,52 +48,47 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let a = DMatrix::from_fn(STATES, STATES, |i, j| plant.a[(i, j)]);
     let b = DVector::from_column_slice(plant.b_u.as_slice());
-    let plain = best(|| {
-        black_box(plain_recursion(&a, &b));
-    });
-    let report = |what: &str, time: f64| {
-        println!(
-            "{what:<42} {time:>10.1} µs, {:>8.2} of the plain recursion",
-            time / plain
-        );
-    };
-    report("plain Riccati recursion of the regulator", plain);
-    report(
-        "regulator by doubling",
-        best(|| {
-            let _ = black_box(Lqr::design(black_box(&plant), &LqrWeights::TUR_2024));
-        }),
-    );
-    report(
-        "observer of 11 states by doubling",
-        best(|| {
-            let _ = black_box(Kalman::design(black_box(&plant), &tuning));
-        }),
-    );
     let matrix = parts.matrix();
-    println!("whole loop, wire held: {} states", matrix.nrows());
-    report("its matrix", best(|| drop(black_box(parts.matrix()))));
-    report(
-        "its spectral radius",
-        best(|| {
-            black_box(spectral_radius(&matrix));
-        }),
-    );
-    report(
-        "margins at one channel",
-        best(|| {
-            let _ = black_box(margins(&parts.open(Channel::Control)));
-        }),
-    );
+    let open = parts.open(Channel::Control);
     let mut lqg = Lqg::new(gains, 5e-3, 2e-3);
-    report(
-        "1000 cycles of the running controller",
-        best(|| {
-            for i in 0..1000 {
-                black_box(lqg.step(black_box(1e-3), [1e-6 * f64::from(i), 0.0]));
-            }
-        }),
-    );
+    let calls = figures.choose(1, 20);
+    let [plain, regulator, observer, whole, radius, cut, cycles] = figures.in_turns(15, || {
+        Ok([
+            best(calls, || {
+                black_box(plain_recursion(&a, &b));
+            }),
+            best(calls, || {
+                let _ = black_box(Lqr::design(black_box(&plant), &LqrWeights::TUR_2024));
+            }),
+            best(calls, || {
+                let _ = black_box(Kalman::design(black_box(&plant), &tuning));
+            }),
+            best(calls, || drop(black_box(parts.matrix()))),
+            best(calls, || {
+                black_box(spectral_radius(&matrix));
+            }),
+            best(calls, || {
+                let _ = black_box(margins(black_box(&open)));
+            }),
+            best(calls, || {
+                for i in 0..1000 {
+                    black_box(lqg.step(black_box(1e-3), [1e-6 * f64::from(i), 0.0]));
+                }
+            }),
+        ])
+    })?;
+    let states = matrix.nrows();
+    figures.time("plain Riccati recursion", &plain)?;
+    for (id, times) in [
+        ("regulator by doubling", regulator),
+        ("observer of 11 states by doubling", observer),
+        (&format!("matrix of the loop, {states} states"), whole),
+        ("spectral radius of the loop", radius),
+        ("margins at one channel", cut),
+        ("1000 cycles of the controller", cycles),
+    ] {
+        figures.ratio(id, "plain recursions", &times, &plain)?;
+    }
     Ok(())
 }
 
@@ -109,17 +110,6 @@ fn plain_recursion(a: &DMatrix<f64>, b: &DVector<f64>) -> DMatrix<f64> {
             return x;
         }
     }
-}
-
-/// Shortest time of one call in µs.
-fn best(mut call: impl FnMut()) -> f64 {
-    (0..50)
-        .map(|_| {
-            let start = Instant::now();
-            call();
-            start.elapsed().as_secs_f64() * 1e6
-        })
-        .fold(f64::INFINITY, f64::min)
 }
 
 fn dsa_380() -> Pantograph {

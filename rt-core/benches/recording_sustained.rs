@@ -1,14 +1,16 @@
 //! 100 channels at 10 kHz in real time through ring and recorder thread, while another process writes to the
-//! same disk as fast as it can: drops, bytes a sample, how full the ring was, the longest sync.
+//! same disk as fast as it can: size, how full the ring was, the longest sync. A frame that is dropped is an error.
 //!
-//! `cargo bench -p rt-core --bench recording_sustained [SECONDS]`, 60 s if left out.
+//! `cargo bench -p rt-core --bench recording_sustained -- --seconds 600`, 60 s if left out.
 //!
 //! Seen on two busy processors with compilers at work beside it: 600 000 frames, none dropped, 3.58 bytes a
 //! sample, the ring at most 6.3 % full (501 ms of 8 s), the longest sync 105 ms, while the other process wrote
 //! 1230 MB/s.
 
+mod figures;
 mod signals;
 
+use figures::{Figures, Outcome};
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::record::disk::SystemDisk;
 use rt_core::record::engine::Engine;
@@ -18,11 +20,10 @@ use rt_core::record::schema::Precision;
 use rt_core::record::setup::RecorderSetup;
 use rtrb::RingBuffer;
 use signals::{CHANNELS, PERIOD, RATE_HZ, Signals, header};
-use std::error::Error;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Seek, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitCode, Stdio};
 
 /// Seconds that the ring bridges, as in a run.
 const RING_SECONDS: u64 = 8;
@@ -32,7 +33,7 @@ const BLOCK_BYTES: usize = 4 << 20;
 const DISTURB: &str = "PANTOBENCH_DISTURB";
 
 /// The other process: prints how much it has written, until it is killed.
-fn disturb(path: &Path) -> Result<(), Box<dyn Error>> {
+fn disturb(path: &Path) -> Outcome {
     let mut file = File::create(path)?;
     let block: Vec<u8> = (0..BLOCK_BYTES).map(|i| (i * i / 7) as u8).collect();
     let mut out = std::io::stdout();
@@ -46,11 +47,15 @@ fn disturb(path: &Path) -> Result<(), Box<dyn Error>> {
     }
 }
 
-fn main() -> Result<(), Box<dyn Error>> {
+fn main() -> ExitCode {
     if let Some(path) = std::env::var_os(DISTURB) {
-        return disturb(Path::new(&path));
+        return figures::exit_code(disturb(Path::new(&path)));
     }
-    let seconds: u64 = std::env::args().find_map(|a| a.parse().ok()).unwrap_or(60);
+    figures::run(measure)
+}
+
+fn measure(figures: &mut Figures) -> Outcome {
+    let seconds = figures.seconds(60);
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sustained-benchmark");
     std::fs::create_dir_all(&directory)?;
     let mut other = Command::new(std::env::current_exe()?)
@@ -85,31 +90,26 @@ fn main() -> Result<(), Box<dyn Error>> {
     other.wait()?;
 
     let report = Session::open(&files[0])?.check()?;
-    let samples = (report.info.frames * CHANNELS as u64) as f64;
     let bytes = std::fs::metadata(&files[0])?.len() as f64;
-    println!("{CHANNELS} channels at {RATE_HZ} Hz for {took:.1} s");
-    println!(
-        "  {} frames recorded, {dropped} dropped, {} ticks missing, file {}",
-        report.info.frames,
-        report.missing_ticks(),
-        if report.info.ok { "sound" } else { "not sound" }
-    );
-    println!(
-        "  {:.2} bytes a sample ({:.1} MB)",
-        bytes / samples,
-        bytes * 1e-6
-    );
-    println!(
-        "  ring at most {:.1} % full ({:.0} ms), longest sync {:?}",
-        100.0 * fullest as f64 / capacity as f64,
-        1e3 * fullest as f64 / RATE_HZ as f64,
-        status.longest_sync
-    );
-    println!(
-        "  the other process wrote {:.0} MB, {:.0} MB/s",
-        written as f64 * 1e-6,
-        written as f64 * 1e-6 / took
-    );
     std::fs::remove_dir_all(&directory)?;
-    Ok(())
+    let missing = report.missing_ticks();
+    if dropped > 0 || missing > 0 || report.info.frames != seconds * RATE_HZ || !report.info.ok {
+        return Err(format!(
+            "{} frames recorded, {dropped} dropped, {missing} ticks missing, file {}",
+            report.info.frames,
+            if report.info.ok { "sound" } else { "not sound" }
+        )
+        .into());
+    }
+    figures.say(&format!(
+        "{CHANNELS} channels at {RATE_HZ} Hz for {took:.1} s, none of {} frames dropped",
+        report.info.frames
+    ));
+    let plain = (report.info.frames * 8 * CHANNELS as u64) as f64;
+    figures.ratio("size", "of plain doubles", &[bytes], &[plain])?;
+    let full = 100.0 * fullest as f64 / capacity as f64;
+    figures.absolute("ring at its fullest", "%", &[full])?;
+    figures.time("longest sync", &[status.longest_sync.as_secs_f64()])?;
+    let rate = written as f64 * 1e-6 / took;
+    figures.absolute("the other process wrote", "MB/s", &[rate])
 }

@@ -1,37 +1,41 @@
-//! Wake-up latency of our pacing beside `cyclictest` (Debian package rt-tests), in turn in the same
-//! run, with the same period and priority. Prints both and their ratio.
+//! Wake-up latency of our pacing beside `cyclictest` (Debian package rt-tests), in turns in the same
+//! run, with the same period and priority.
+//!
+//! `cargo bench -p integration-tests --bench latency_beside_cyclictest`. Without `cyclictest` only our own.
+
+#[path = "../../rt-core/benches/figures/mod.rs"]
+mod figures;
 
 use rt_core::pacing::{Pacer, RealClock};
 use rt_core::rt_env::{self, RtRequest};
 use rt_core::timing::Histogram;
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 const PERIOD_US: u64 = 2000;
 const PRIORITY: u8 = 80;
-const LOOPS: u64 = 2500;
-const ROUNDS: u32 = 3;
 
-fn ours() -> f64 {
-    let thread = std::thread::spawn(|| {
+/// p99 in s.
+fn ours(loops: u64) -> f64 {
+    let thread = std::thread::spawn(move || {
         let _rights = rt_env::request(RtRequest {
             priority: PRIORITY,
             cpu: None,
         });
         let (mut pacer, mut clock) = (Pacer::new(PERIOD_US * 1000), RealClock);
         let wake = Histogram::default();
-        for _ in 0..LOOPS {
+        for _ in 0..loops {
             wake.add(pacer.wait(&mut clock).late_nanos);
         }
-        wake.percentile(0.99) as f64 * 1e-3
+        wake.percentile(0.99) as f64 * 1e-9
     });
     thread.join().unwrap_or(f64::NAN)
 }
 
-/// p99 in µs from cyclictest's histogram (`latency count` per line).
-fn theirs() -> Result<f64, String> {
+/// p99 in s, at least 1 µs, from cyclictest's histogram (`latency count` per line).
+fn theirs(loops: u64) -> Result<f64, String> {
     let (period, loops, priority) = (
         PERIOD_US.to_string(),
-        LOOPS.to_string(),
+        loops.to_string(),
         PRIORITY.to_string(),
     );
     let arguments = [
@@ -59,27 +63,24 @@ fn theirs() -> Result<f64, String> {
         seen as f64 >= 0.99 * total as f64
     });
     found
-        .map(|c| c.0 as f64)
+        .map(|c| c.0.max(1) as f64 * 1e-6)
         .ok_or_else(|| format!("cyclictest printed no histogram: {text}"))
 }
 
-fn main() {
-    println!(
-        "p99 of the wake-up latency at {PERIOD_US} µs, priority {PRIORITY}, {LOOPS} cycles a round"
-    );
-    for round in 1..=ROUNDS {
-        match theirs() {
-            Ok(theirs) => {
-                let ours = ours();
-                println!(
-                    "round {round}: pantobench {ours:7.1} µs   cyclictest {theirs:7.1} µs   ratio {:.2}",
-                    ours / theirs.max(1.0)
-                );
-            }
-            Err(e) => {
-                eprintln!("{e}");
-                return;
-            }
+fn main() -> ExitCode {
+    figures::run(|figures| {
+        let loops = figures.choose(100, 2500);
+        figures.say(&format!(
+            "p99 of {loops} wake-ups at {PERIOD_US} µs, priority {PRIORITY}"
+        ));
+        if let Err(why) = theirs(10) {
+            figures.left_out(&format!("the ratio to cyclictest: {why}"));
+            let [ours] = figures.in_turns(5, || Ok([ours(loops)]))?;
+            return figures.time("pantobench", &ours);
         }
-    }
+        let [ours, theirs] = figures.in_turns(5, || Ok([ours(loops), theirs(loops)?]))?;
+        figures.time("pantobench", &ours)?;
+        figures.time("cyclictest", &theirs)?;
+        figures.ratio("wake-up", "latencies of cyclictest", &ours, &theirs)
+    })
 }

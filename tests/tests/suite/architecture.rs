@@ -78,6 +78,7 @@ fn the_top_level_has_the_parts_that_are_promised() {
         "clippy.toml",
         "deny.toml",
         "check",
+        "bench",
         ".ci/run",
     ] {
         assert!(project_root().join(part).exists(), "{part} is missing");
