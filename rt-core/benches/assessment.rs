@@ -3,8 +3,11 @@
 //! `PANTOBENCH_PYTHON=python3 cargo bench -p rt-core --bench assessment`; the interpreter needs
 //! scipy. Without it that ratio is not measured.
 
+#[path = "figures/all_threads.rs"]
+mod all_threads;
 mod figures;
 
+use all_threads::time_of_all_threads;
 use figures::{Figures, Outcome, best, wall};
 use rt_core::control::assessment::{ForceFilter, Prepared, Surroundings, Tuning, Wire};
 use rt_core::control::closed_loop::Channel;
@@ -40,7 +43,7 @@ fn main() -> ExitCode {
                 best(calls, || {
                     let _ = black_box(string.assess(black_box(&tuning)));
                 }),
-                best(1, || {
+                best(calls, || {
                     let _ = black_box(Prepared::new(&rig, &surroundings(wire.clone())));
                 }),
             ])
@@ -64,25 +67,30 @@ fn maps(figures: &mut Figures, string: &Prepared, tuning: &Tuning) -> Outcome {
     let k_i = logarithmic_grid(20e3, 120e3, side)?;
     let delays: Vec<usize> = (0..side).collect();
     for threads in [1, 2] {
-        // Threads of their own: by the clock on the wall.
-        let [judged, weights, delay] = figures.in_turns(5, || {
-            let judged = (0..5).map(|_| {
-                wall(|| {
-                    let _ = black_box(string.assess(black_box(tuning)));
-                })
+        let [judged, weights, weights_wall, delay, delay_wall] = figures.in_turns(9, || {
+            let judged = best(figures.choose(1, 5), || {
+                let _ = black_box(string.assess(black_box(tuning)));
             });
-            let judged = judged.fold(f64::INFINITY, f64::min);
             let (mut by_weights, mut by_delay) = (None, None);
-            let weights =
-                wall(|| by_weights = Some(stability_map(string, tuning, &ratios, &k_i, threads)));
-            let delay = wall(|| by_delay = Some(delay_map(string, tuning, &delays, &k_i, threads)));
+            let mut walls = [0.0; 2];
+            let weights = time_of_all_threads(|| {
+                walls[0] = wall(|| {
+                    by_weights = Some(stability_map(string, tuning, &ratios, &k_i, threads));
+                });
+            });
+            let delay = time_of_all_threads(|| {
+                walls[1] = wall(|| {
+                    by_delay = Some(delay_map(string, tuning, &delays, &k_i, threads));
+                });
+            });
             by_weights.ok_or("no map")??;
             by_delay.ok_or("no map")??;
             let points = (side * side) as f64;
-            Ok([judged, weights / points, delay / points])
+            Ok([judged, weights / points, walls[0], delay / points, walls[1]])
         })?;
-        let id = |what: &str| format!("map, {threads} threads/{what}");
-        figures.time(&id("a judgement alone"), &judged)?;
+        let id = |what: &str| format!("map in {threads} threads/{what}");
+        figures.time(&id("over Q/R"), &weights_wall)?;
+        figures.time(&id("over delay"), &delay_wall)?;
         figures.ratio(&id("a point over Q/R"), "judgements", &weights, &judged)?;
         figures.ratio(&id("a point over delay"), "judgements", &delay, &judged)?;
     }

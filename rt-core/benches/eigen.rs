@@ -2,6 +2,8 @@
 //!
 //! `cargo bench -p rt-core --bench eigen`.
 
+#[path = "figures/all_threads.rs"]
+mod all_threads;
 mod figures;
 #[allow(
     clippy::expect_used,
@@ -10,6 +12,7 @@ mod figures;
 #[path = "../tests/suite/support/line.rs"]
 mod line;
 
+use all_threads::time_of_all_threads;
 use figures::{Figures, Outcome, best};
 use rt_core::numeric::banded::SymBanded;
 use rt_core::numeric::eigen::{Modes, lowest_modes};
@@ -36,22 +39,21 @@ fn measure(figures: &mut Figures) -> Outcome {
     ));
     for count in figures.choose(&[20][..], &[100, 500, 1908][..]) {
         let mut found = None;
-        let [solve, factorise, modes] = figures.in_turns(3, || {
-            Ok([
-                best(calls, || {
-                    x.fill(1.0);
-                    factor.solve_in_place(black_box(&mut x));
-                }),
-                best(calls, || {
-                    let _ = black_box(black_box(&stiffness).cholesky());
-                }),
-                {
-                    let begun = process_cpu_s();
-                    found = Some(lowest_modes(&stiffness, &mass, *count));
-                    process_cpu_s() - begun
-                },
-            ])
-        })?;
+        let [solve, factorise, modes] =
+            figures.in_turns(if *count > 1000 { 3 } else { 9 }, || {
+                Ok([
+                    best(calls, || {
+                        x.fill(1.0);
+                        factor.solve_in_place(black_box(&mut x));
+                    }),
+                    best(calls, || {
+                        let _ = black_box(black_box(&stiffness).cholesky());
+                    }),
+                    time_of_all_threads(|| {
+                        found = Some(lowest_modes(&stiffness, &mass, *count));
+                    }),
+                ])
+            })?;
         let found = found.ok_or("no modes")??;
         let (residual, product) = (
             residual(&stiffness, &mass, &found),
@@ -75,17 +77,6 @@ fn measure(figures: &mut Figures) -> Outcome {
         figures.ratio(&id("a mode"), "solves", &each, &solve)?;
     }
     Ok(())
-}
-
-/// Processor time that all threads have taken, in s.
-fn process_cpu_s() -> f64 {
-    let mut t = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
-    // SAFETY: t is a valid timespec; the clock exists on every Linux.
-    unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) };
-    t.tv_sec as f64 + 1e-9 * t.tv_nsec as f64
 }
 
 fn frequency(omega2: f64) -> f64 {
