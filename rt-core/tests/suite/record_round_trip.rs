@@ -378,7 +378,8 @@ fn python_reads_the_same_values() {
     };
     let scratch = Scratch::new("python");
     let path = recorded(&scratch, 7);
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/recording/read_with_python.py");
+    let script =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/suite/recording/read_with_python.py");
     let out = std::process::Command::new(python)
         .arg(script)
         .arg(&path)
