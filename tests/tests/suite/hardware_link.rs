@@ -301,11 +301,11 @@ fn home_rig(path: &std::path::Path) -> Result<Homed, String> {
     home(&stand).map_err(|e| e.to_string())
 }
 
-/// From 20 mm to 60 mm at 80 mm/s: 0.5 s. A busy computer makes it longer, never shorter.
+/// From 20 mm to 60 mm at 80 mm/s: 0.5 s. A busy computer makes it longer, or is late in seeing that it has begun.
 fn assert_homed(homed: &Homed, what: &str) {
     println!("{what}: {homed:?}");
     assert!(homed.was_needed, "{what}");
-    assert!((0.49..2.0).contains(&homed.seconds), "{what}: {homed:?}");
+    assert!((0.4..2.0).contains(&homed.seconds), "{what}: {homed:?}");
     let position = homed.position_m.unwrap();
     assert!((position - 0.06).abs() < 2e-4, "{what}: {homed:?}");
 }
