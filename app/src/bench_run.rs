@@ -9,6 +9,7 @@ use crate::recording::{self, Remarks, Subject};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
 use crate::settings::Settings;
+use crate::signals::Reaching;
 use rt_core::bench::{BenchSpec, Designer};
 use rt_core::channel::Layout;
 use rt_core::guard::{ActiveLimit, State};
@@ -21,10 +22,10 @@ use rt_core::record::setup::RecorderStatus;
 use rt_core::record::trigger::{Trigger, TriggerSetup};
 use rt_core::rig::RigLink;
 use rt_core::rt_env::RtStatus;
+use rt_core::stop::StopLine;
 use rt_core::timing::Timing;
 use rtrb::Producer;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::{MutexGuard, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Instant, SystemTime};
@@ -55,10 +56,10 @@ pub struct BenchRun {
     pub updates: UpdateSide,
     /// Designs gains for parameters that need it, until the tuning takes it.
     pub designer: Option<Box<dyn Designer>>,
-    /// Stops the bench from anywhere, a signal included.
-    pub quit: Arc<AtomicBool>,
-    /// Set when the loop has come to its end.
-    pub ended: Arc<AtomicBool>,
+    /// Stops the bench from anywhere.
+    pub stop: Arc<StopLine>,
+    /// Signals reach the loop by themselves as long as it is there.
+    _reaching: Reaching,
     commands: Option<Producer<Command>>,
     thread: Option<JoinHandle<()>>,
     ingest: Option<Ingest>,
@@ -125,6 +126,7 @@ impl BenchRun {
         let run = runtime::start_real_time(&loaded).map_err(|e| e.to_string())?;
         let t0 = SystemTime::now();
         let RealTimeRun {
+            reaching,
             user,
             layout,
             bench,
@@ -134,7 +136,6 @@ impl BenchRun {
             period_nanos,
             limits,
             rt,
-            ended,
             thread,
         } = run;
         let data = Data {
@@ -186,8 +187,8 @@ impl BenchRun {
             record_ring,
             updates: user.updates,
             designer,
-            quit: user.quit,
-            ended,
+            stop: user.stop,
+            _reaching: reaching,
             commands: Some(user.commands),
             thread: Some(thread),
             ingest: Some(ingest),

@@ -144,7 +144,7 @@ impl UiCommand {
             ),
             C::Stop => Said(
                 "STOP",
-                "Travel to the parked position, then switch the drive off. Works in every state and from anywhere.",
+                "Brake to rest. Pressed again: power off at once. Works in every state and from anywhere.",
                 none,
                 Key::Escape,
             ),

@@ -14,11 +14,14 @@
 //! | `insisted` | `objection` |
 //! | `warning` | `fault`, `measured`, `limit` |
 //! | `trip` | `fault`, `measured`, `limit`, `action` |
+//! | `power-cut` | `cause` |
+//! | `widened` | `channel`, `bench_low`, `bench_high`, `low`, `high` |
 //! | `stopping` | `cause`; after a fault also `fault`, `measured`, `limit` |
 //! | `mark` | `number` |
 //! | `calibration`, `calibration.refused` | `cell` (from 1), `id`, `slope`, `offset` |
 //! | `load`, `load.refused` | `cell` (from 1), `newtons`; neither when all loads are taken off |
 //! | `home`, `home.refused` | |
+//! | `reset`, `reset.refused` | |
 //!
 //! Recordings are read for ever: kinds and names of values are never changed, only added.
 
@@ -27,6 +30,7 @@ use rt_core::channel::Layout;
 use rt_core::control::assessment::Verdict;
 use rt_core::control::predictive::FallBack;
 use rt_core::fault::Fault;
+use rt_core::guard::Cut;
 use rt_core::link::{Event, EventKind, StopCause};
 use rt_core::param::ParamSpec;
 use rt_core::record::event::{EventRecord, FieldValue};
@@ -34,7 +38,7 @@ use rt_core::rig::RigCommand;
 use serde_json::{Map, Value, json};
 
 /// Every kind of event that a loop makes.
-pub const KINDS: [&str; 23] = [
+pub const KINDS: [&str; 27] = [
     "state",
     "parameter",
     "parameter.settled",
@@ -58,6 +62,10 @@ pub const KINDS: [&str; 23] = [
     "home",
     "home.refused",
     "home.stopped",
+    "power-cut",
+    "widened",
+    "reset",
+    "reset.refused",
 ];
 
 type Fields = Vec<(String, FieldValue)>;
@@ -192,6 +200,30 @@ fn kind_and_fields(
             fields.insert(0, word("cause", name));
             ("stopping", fields)
         }
+        EventKind::PowerCut(cause) => {
+            let name = match cause {
+                Cut::SecondStop => "second-stop",
+                Cut::DeadMan => "dead-man",
+                Cut::HeldTooLong => "held-too-long",
+                Cut::Ending => "ending",
+            };
+            ("power-cut", vec![word("cause", name)])
+        }
+        EventKind::Widened {
+            column,
+            bench,
+            session,
+        } => {
+            let channel = layout.channels().get(*column).map_or("?", |c| c.id);
+            let fields = vec![
+                word("channel", channel),
+                number("bench_low", bench.0),
+                number("bench_high", bench.1),
+                number("low", session.0),
+                number("high", session.1),
+            ];
+            ("widened", fields)
+        }
         EventKind::Mark { number: n } => ("mark", vec![number("number", f64::from(*n))]),
         EventKind::RigDone(command) => {
             let (kinds, fields) = rig_command(command);
@@ -224,6 +256,7 @@ fn rig_command(command: &RigCommand) -> ([&'static str; 2], Fields) {
         RigCommand::RemoveLoads => (load, Vec::new()),
         RigCommand::Home => (["home", "home.refused"], Vec::new()),
         RigCommand::StopHoming => (["home.stopped", "home.stopped"], Vec::new()),
+        RigCommand::Reset => (["reset", "reset.refused"], Vec::new()),
     }
 }
 
@@ -327,6 +360,16 @@ mod tests {
                 EventKind::ArmingAsked { within_ticks: 2500 },
                 "arming within_ticks=2500",
             ),
+            (EventKind::PowerCut(Cut::SecondStop), "power-cut cause"),
+            (
+                EventKind::Widened {
+                    column: 0,
+                    bench: (-1.0, 2.0),
+                    session: (-3.0, 4.0),
+                },
+                "widened channel bench_low=-1 bench_high=2 low=-3 high=4",
+            ),
+            (EventKind::RigDone(RigCommand::Reset), "reset"),
             (EventKind::ArmingExpired, "arming.expired"),
             (
                 EventKind::Insisted(Objection::RealTime),

@@ -2,6 +2,7 @@
 
 use rt_core::channel::Layout;
 use rt_core::control::predictive::FallBack;
+use rt_core::guard::Cut;
 use rt_core::link::{Event, EventKind, Objection, StopCause};
 use rt_core::param::{Applies, ParamSpec};
 use rt_core::rig::RigCommand;
@@ -95,6 +96,27 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
         EventKind::Stopping(StopCause::DeadMan) => {
             "stopping: nobody holds the dead man's switch".into()
         }
+        EventKind::PowerCut(cause) => format!(
+            "the power was cut: {}",
+            match cause {
+                Cut::SecondStop => "STOP was pressed again",
+                Cut::DeadMan => "nobody holds the dead man's switch",
+                Cut::HeldTooLong => "a position is held for a bounded time only",
+                Cut::Ending => "the program ends",
+            }
+        ),
+        EventKind::Widened {
+            column,
+            bench,
+            session,
+        } => {
+            let channel = layout.channels().get(column);
+            let (label, unit) = channel.map_or(("?", ""), |c| (c.label, c.unit));
+            format!(
+                "the session widens a limit of the bench: {label} {} to {} {unit} in place of {} to {} {unit}",
+                session.0, session.1, bench.0, bench.1
+            )
+        }
         EventKind::Mark { number } => format!("marker {number}"),
         // Finding it takes its time; that it was found shows in the state.
         EventKind::RigDone(RigCommand::Home) => "the drive begins to find its home position".into(),
@@ -129,5 +151,6 @@ fn rig_command(command: &RigCommand) -> String {
         RigCommand::RemoveLoads => "take hung loads off".into(),
         RigCommand::Home => "find the home position".into(),
         RigCommand::StopHoming => "stop finding the home position".into(),
+        RigCommand::Reset => "reset of what drives have latched".into(),
     }
 }

@@ -71,7 +71,7 @@ const STEPS: [Step; 8] = [
     },
     Step {
         title: "Stop",
-        text: "Press STOP (Esc). The motor brakes, travels to its parked position, and the drive goes off.",
+        text: "Press STOP (Esc). The motor brakes and the drive goes off. Pressed twice, the power is cut at once.",
         is_done: Some(|s| matches!(s.state, State::Stopping | State::Idle | State::Ready)),
         needs_tuning: false,
     },

@@ -3,6 +3,7 @@
 
 use crate::home;
 use crate::session::LoadedSession;
+use crate::signals::{self, Reaching};
 use drivers::cells;
 use drivers::rig_file::{self, RigError, RigSetup};
 use drivers::simulated::SimTime;
@@ -18,8 +19,8 @@ use rt_core::param::{ParamError, ParamSet};
 use rt_core::rig::Rig;
 use rt_core::rt_env::{self, RtRequest, RtStatus};
 use rt_core::rt_loop::{LoopConfig, RtLoop};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
+use rt_core::stop;
+use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 /// Why a session cannot be started.
@@ -202,8 +203,8 @@ pub struct RealTimeRun {
     pub limits: Vec<ActiveLimit>,
     /// The rights that the thread was granted.
     pub rt: RtStatus,
-    /// Set when the loop has come to its end.
-    pub ended: Arc<AtomicBool>,
+    /// Signals reach the loop by themselves.
+    pub reaching: Reaching,
     /// The thread; it ends after [`Command::Quit`], or when the command ring's other end is dropped.
     pub thread: JoinHandle<()>,
 }
@@ -225,9 +226,10 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         period_nanos,
         limits,
     } = prepare(loaded, RealClock, || own_rig(loaded, SimTime::Real))?;
+    let reaching = signals::reach(&user.stop)
+        .map_err(|problem| StartError::Thread(std::io::Error::other(problem)))?;
+    stop::register(&user.stop);
     let (tell, told) = mpsc::channel();
-    let ended = Arc::new(AtomicBool::new(false));
-    let at_the_end = Arc::clone(&ended);
     let thread = std::thread::Builder::new()
         .name("pantobench-rt".into())
         .spawn(move || {
@@ -238,7 +240,6 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
             let _ = tell.send(rights.status.clone());
             rt_loop.run();
             drop(rights);
-            at_the_end.store(true, Ordering::Release);
         })
         .map_err(StartError::Thread)?;
     let rt = told
@@ -254,7 +255,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         period_nanos,
         limits,
         rt,
-        ended,
+        reaching,
         thread,
     })
 }

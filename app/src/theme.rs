@@ -58,7 +58,7 @@ pub fn state_color(state: State) -> Color32 {
         State::Ready => Color32::from_rgb(36, 99, 180),
         State::Armed => Color32::from_rgb(148, 97, 0),
         State::Running => Color32::from_rgb(24, 122, 60),
-        State::Stopping => Color32::from_rgb(148, 97, 0),
+        State::Stopping | State::Holding => Color32::from_rgb(148, 97, 0),
         State::Tripped => Color32::from_rgb(190, 32, 38),
     }
 }
@@ -85,6 +85,21 @@ pub fn paint_state_shape(
         State::Armed => polygon(vec![at(0.0, -1.0), at(1.0, 0.8), at(-1.0, 0.8)]),
         State::Running => polygon(vec![at(-0.8, -1.0), at(1.0, 0.0), at(-0.8, 1.0)]),
         State::Stopping => polygon(vec![at(-1.0, -0.8), at(1.0, -0.8), at(0.0, 1.0)]),
+        // Two bars: at rest, and still powered.
+        State::Holding => {
+            polygon(vec![
+                at(-0.9, -0.9),
+                at(-0.2, -0.9),
+                at(-0.2, 0.9),
+                at(-0.9, 0.9),
+            ]);
+            polygon(vec![
+                at(0.2, -0.9),
+                at(0.9, -0.9),
+                at(0.9, 0.9),
+                at(0.2, 0.9),
+            ]);
+        }
         State::Tripped => polygon(vec![
             at(-0.9, -0.9),
             at(0.9, -0.9),

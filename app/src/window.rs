@@ -6,9 +6,10 @@ use crate::session::LoadedSession;
 use crate::signals;
 use crate::workstation::Workstation;
 use eframe::egui;
+use rt_core::stop;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 /// The session that opens when none is named.
@@ -17,9 +18,6 @@ const FIRST_SESSION: &str = "sessions/first-look.ron";
 const SIGNAL_PAUSE: Duration = Duration::from_millis(50);
 /// How long a window may take to close by itself after a signal.
 const GRACE: Duration = Duration::from_secs(3);
-
-/// The flag that stops a bench in a controlled way, and the one that says it has come to its end.
-pub type StopFlags = (Arc<AtomicBool>, Arc<AtomicBool>);
 
 /// Opens the window with a session, or with the first one.
 pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
@@ -51,14 +49,10 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
     };
     let settings = home::config_dir().join("settings.ron");
     let create = move |cc: &eframe::CreationContext<'_>| {
-        let ending = Ending::watch(asked_to_end, cc.egui_ctx.clone())?;
+        close_on_signal(asked_to_end, cc.egui_ctx.clone())?;
         let workstation = Workstation::new(&cc.egui_ctx, settings, loaded);
         let title = workstation.title();
-        Ok(Box::new(Window {
-            workstation,
-            title,
-            ending,
-        }) as Box<dyn eframe::App>)
+        Ok(Box::new(Window { workstation, title }) as Box<dyn eframe::App>)
     };
     eframe::run_native("pantobench", options, Box::new(create)).map_err(|e| {
         Failure::Input(format!(
@@ -67,68 +61,36 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
     })
 }
 
-/// Ctrl-C stops the bench in a controlled way, then ends the program; a thread sees to it, because a
-/// minimised window does nothing. It hears of every bench that starts; the one before has stopped by then.
-struct Ending {
-    benches: mpsc::Sender<StopFlags>,
-    told: Option<Arc<AtomicBool>>,
-}
-
-impl Ending {
-    fn watch(asked: Arc<AtomicBool>, ctx: egui::Context) -> std::io::Result<Self> {
-        let (benches, started) = mpsc::channel::<StopFlags>();
-        let work = move || {
-            while !asked.load(Ordering::Relaxed) {
-                std::thread::park_timeout(SIGNAL_PAUSE);
-            }
-            // A window that can still draw closes by itself and finishes its recording.
-            ctx.send_viewport_cmd(egui::ViewportCommand::Close);
-            ctx.request_repaint();
-            let since = Instant::now();
-            let mut bench: Option<StopFlags> = None;
-            loop {
-                bench = started.try_iter().last().or(bench);
-                let has_ended = bench.as_ref().is_none_or(|(quit, ended)| {
-                    quit.store(true, Ordering::Relaxed);
-                    ended.load(Ordering::Acquire)
-                });
-                if has_ended && since.elapsed() > GRACE {
-                    std::process::exit(0);
-                }
-                std::thread::park_timeout(SIGNAL_PAUSE);
-            }
-        };
-        std::thread::Builder::new()
-            .name("pantobench-signal".into())
-            .spawn(work)?;
-        Ok(Self {
-            benches,
-            told: None,
-        })
-    }
-
-    /// Tells the thread of a bench, once.
-    fn tell(&mut self, flags: StopFlags) {
-        if !self.told.as_ref().is_some_and(|t| Arc::ptr_eq(t, &flags.0)) {
-            self.told = Some(Arc::clone(&flags.0));
-            // The thread lives as long as the program.
-            let _ = self.benches.send(flags);
+/// A thread that sees to signals, because a minimised window does nothing. The loops hear of them by themselves; the
+/// window closes, and the program ends once every motor rests.
+fn close_on_signal(asked: Arc<AtomicBool>, ctx: egui::Context) -> std::io::Result<()> {
+    let work = move || {
+        while !asked.load(Ordering::Relaxed) {
+            std::thread::park_timeout(SIGNAL_PAUSE);
         }
-    }
+        // A window that can still draw closes by itself and finishes its recording.
+        ctx.send_viewport_cmd(egui::ViewportCommand::Close);
+        ctx.request_repaint();
+        let since = Instant::now();
+        while since.elapsed() < GRACE || !stop::owners().is_empty() {
+            std::thread::park_timeout(SIGNAL_PAUSE);
+        }
+        std::process::exit(0);
+    };
+    std::thread::Builder::new()
+        .name("pantobench-signal".into())
+        .spawn(work)?;
+    Ok(())
 }
 
 struct Window {
     workstation: Workstation,
     title: String,
-    ending: Ending,
 }
 
 impl eframe::App for Window {
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         self.workstation.show(ui);
-        if let Some(flags) = self.workstation.stop_flags() {
-            self.ending.tell(flags);
-        }
         let title = self.workstation.title();
         if title != self.title {
             ui.ctx()

@@ -219,16 +219,6 @@ impl Workstation {
         }
     }
 
-    /// The running bench's means to be stopped from anywhere: its flag to quit, and the one that says it has
-    /// ended.
-    pub fn stop_flags(&self) -> Option<crate::window::StopFlags> {
-        match &self.slot {
-            Slot::Active(active) => Some((active.run.quit.clone(), active.run.ended.clone())),
-            Slot::Lent(_) => self.script.stop_flags(),
-            _ => None,
-        }
-    }
-
     /// What the window is called.
     pub fn title(&self) -> String {
         let session = match &self.slot {

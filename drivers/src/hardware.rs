@@ -27,7 +27,9 @@ use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::device::Device;
 use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
-use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
+use rt_core::rig::{
+    CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec, SafetySpec,
+};
 use signals::{InterlockConfig, find_input};
 use std::ops::Range;
 use std::sync::Arc;
@@ -164,6 +166,8 @@ pub struct HardwareRig {
     drive: usize,
     /// The drive has been told to home and has not finished.
     home: bool,
+    /// Until when drives may reset what they have latched: someone has asked for it.
+    resets_until: Option<u64>,
     slots: Vec<Slot>,
     /// The motor's position first, then cells, auxiliary channels and interlocks.
     inputs: Vec<Input>,
@@ -279,6 +283,7 @@ impl HardwareRig {
                 .unwrap_or_default(),
             buses,
             home: false,
+            resets_until: None,
             slots: vec![Slot::default(); slots],
             values: vec![f64::NAN; inputs.len()],
             inputs,
@@ -399,7 +404,7 @@ impl Rig for HardwareRig {
             // Without a number there is nowhere to go.
             is_on: frame.drive == Drive::On && reference.is_some_and(f64::is_finite),
             position_m: reference.unwrap_or(f64::NAN),
-            may_reset: frame.state == State::Idle,
+            may_reset: frame.state == State::Idle && self.resets_until.is_some_and(|end| now < end),
             home: self.home && frame.drive == Drive::Off,
         };
         let mut fault = None;
@@ -430,6 +435,9 @@ impl Rig for HardwareRig {
                 fault = fault.or(Some(e));
             }
         }
+        if fault.is_none() {
+            self.resets_until = None;
+        }
         let read = self.read(tick, fault, frame);
         // The motor moves without the guard: an open safety circuit, or one that nobody sees, ends that here.
         let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
@@ -450,6 +458,10 @@ impl Rig for HardwareRig {
                 self.home = false;
                 Ok(())
             }
+            RigCommand::Reset => {
+                self.resets_until = Some(self.clock.now() + RESET_NANOS);
+                Ok(())
+            }
             RigCommand::HangLoad { .. } | RigCommand::RemoveLoads => Err(RigRefusal::NotSupported),
         }
     }
@@ -458,6 +470,14 @@ impl Rig for HardwareRig {
         self.buses.iter().flat_map(|m| m.bus.devices()).collect()
     }
 }
+
+/// What holds for hardware where its file says nothing.
+const ARMED_FOR_S: f64 = 300.0;
+const MAX_GAP_S: f64 = 0.1;
+const MAX_MISSES: u32 = 50;
+
+/// For how long drives may take to be reset after someone has asked for it, in ns.
+const RESET_NANOS: u64 = 2_000_000_000;
 
 impl HardwareConfig {
     /// Whether every bus is emulated in this process, so that it can run in any time.
@@ -550,11 +570,16 @@ impl HardwareConfig {
                 .collect(),
             limits: self.limits.clone(),
             hangs_loads: false,
-            safety: rt_core::rig::SafetySpec {
+            safety: SafetySpec {
                 // Nothing can be hurt in a segment that is emulated in this process.
                 needs_real_time: Some(self.safety.needs_real_time.unwrap_or(!self.is_in_process())),
+                // A real motor does not stay armed for ever because someone went for lunch.
+                armed_for_s: Some(self.safety.armed_for_s.unwrap_or(ARMED_FOR_S)),
+                max_gap_s: Some(self.safety.max_gap_s.unwrap_or(MAX_GAP_S)),
+                max_misses: Some(self.safety.max_misses.unwrap_or(MAX_MISSES)),
                 ..self.safety
             },
+            dead_man: None,
             cells,
         }
     }

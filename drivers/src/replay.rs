@@ -87,6 +87,7 @@ mod tests {
             cells: Vec::new(),
             hangs_loads: false,
             safety: Default::default(),
+            dead_man: None,
         });
         rig.bind(&layout).unwrap();
         let exchange = |seq: u64, fault: Option<RigFault>| {

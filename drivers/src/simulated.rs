@@ -31,7 +31,9 @@ use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
 use rt_core::rig::device::{Device, DeviceState};
 use rt_core::rig::fault::INTERLOCK_PREFIX;
-use rt_core::rig::{CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec};
+use rt_core::rig::{
+    CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec, SafetySpec,
+};
 pub(crate) use sensor::Sensor;
 use std::sync::Arc;
 
@@ -203,10 +205,19 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
             .collect(),
         limits: config.limits.clone(),
         hangs_loads: !cells.is_empty(),
-        safety: config.safety,
+        safety: SafetySpec {
+            max_gap_s: Some(config.safety.max_gap_s.unwrap_or(MAX_GAP_S)),
+            max_misses: Some(config.safety.max_misses.unwrap_or(MAX_MISSES)),
+            ..config.safety
+        },
+        dead_man: None,
         cells,
     }
 }
+
+/// What a simulated rig bears if its file says nothing: nothing can be hurt, but a program that slept is told of it.
+const MAX_GAP_S: f64 = 1.0;
+const MAX_MISSES: u32 = 100_000;
 
 /// The channel of a safety circuit: 1 closed, 0 open.
 fn circuit_channel(circuit: &CircuitConfig) -> ChannelSpec {
@@ -332,6 +343,7 @@ impl Rig for SimulatedRig {
                 self.homing.stop();
                 return Ok(());
             }
+            RigCommand::Reset => return Err(RigRefusal::NotSupported),
             _ => {}
         }
         let cells = self.load_cells.as_mut();

@@ -1,7 +1,7 @@
 //! What is measured, computed and commanded: channel specifications and the frame that carries one
 //! sample of all of them across threads.
 
-use crate::guard::{Drive, State};
+use crate::guard::{Drive, Loosened, State};
 
 /// The most channels that one frame can hold.
 pub const MAX_CHANNELS: usize = 128;
@@ -116,7 +116,7 @@ pub struct Layout {
 }
 
 /// Why channels do not fit together.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum LayoutError {
     /// The bench needs what the rig does not measure.
     #[error(
@@ -163,6 +163,20 @@ pub enum LayoutError {
     TooMany {
         /// How many were declared.
         count: usize,
+    },
+    /// A session would loosen what its rig states.
+    #[error(transparent)]
+    Loosened(Box<Loosened>),
+    /// A session lets more deadlines be missed than its rig.
+    #[error(
+        "the session's max_misses: {session} would loosen the rig's ({rig} deadlines in a row): a session may only tighten \
+         what its rig file states. Lower it; what the rig allows is 'safety.max_misses' in its file"
+    )]
+    TooManyMisses {
+        /// What the session states.
+        session: u32,
+        /// What the rig allows.
+        rig: u32,
     },
     /// A name that no channel has.
     #[error("there is no channel '{name}'; channels: {known}")]

@@ -11,11 +11,11 @@ use serde::Deserialize;
 pub enum Action {
     /// An event; state, command and actuator go on unchanged.
     Warn,
-    /// Controlled stop: the command travels to the parked position, then the drive goes off. Not latched.
+    /// Controlled stop: the command brakes to rest, then the drive goes off or holds as its rig says. Not latched.
     Stop,
-    /// Trip: the command comes to rest where it is and stays there, the drive stays on.
+    /// Trip: the command comes to rest where it is and stays there; the drive stays on for a bounded time.
     Hold,
-    /// Trip: the command travels to the parked position, then the drive goes off.
+    /// Trip: the command travels the way that unloads the specimen, then the drive goes off.
     Retreat,
     /// Trip: the drive goes off at once; the command follows the measured position.
     PowerOff,
@@ -31,10 +31,14 @@ impl Action {
     pub fn effect(self) -> &'static str {
         match self {
             Action::Warn => "warned only; the run goes on",
-            Action::Stop => "controlled stop: travels to the parked position, then drive off",
-            Action::Hold => "tripped: the actuator comes to rest and holds its position",
+            Action::Stop => {
+                "controlled stop: brakes to rest, then drive off or held as the rig says"
+            }
+            Action::Hold => {
+                "tripped: the actuator comes to rest and holds its position for a bounded time"
+            }
             Action::Retreat => {
-                "tripped: the actuator travels to the parked position, then drive off"
+                "tripped: the actuator travels the way that unloads the specimen, then drive off"
             }
             Action::PowerOff => "tripped: drive off at once",
         }
@@ -91,6 +95,24 @@ pub enum Fault {
         /// The limit.
         limit: u32,
     },
+    /// The loop did nothing for longer than may pass unnoticed while the drive is on: the program or the computer slept.
+    Gap {
+        /// For how long.
+        seconds: f64,
+        /// For how long it may.
+        limit: f64,
+    },
+    /// A value stays outside its limits although the actuator retreats.
+    Unrelieved {
+        /// The column.
+        column: usize,
+        /// Its value.
+        measured: f64,
+        /// Lower limit.
+        low: f64,
+        /// Upper limit.
+        high: f64,
+    },
     /// The cycle used the heap, which may block: a defect of the software.
     Allocation {
         /// Allocations and releases in one cycle.
@@ -130,8 +152,11 @@ impl Fault {
             | Fault::Frozen { column, .. }
             | Fault::Limit { column, .. }
             | Fault::Tracking { column, .. }
+            | Fault::Unrelieved { column, .. }
             | Fault::Step(StepFault::NotFinite { column }) => Some(column),
-            Fault::Rig(_) | Fault::Misses { .. } | Fault::Allocation { .. } => None,
+            Fault::Rig(_) | Fault::Misses { .. } | Fault::Gap { .. } | Fault::Allocation { .. } => {
+                None
+            }
         }
     }
 
@@ -195,6 +220,30 @@ impl Fault {
                 measured: Some(f64::from(in_a_row)),
                 limit: Some(f64::from(limit)),
                 advice: "See the real-time status for missing privileges, or lengthen the period.",
+            },
+            Fault::Gap { seconds, limit } => FaultText {
+                id: "loop.gap".into(),
+                what: format!(
+                    "The loop did nothing for {seconds:.3} s while the drive was on; allowed: {limit} s"
+                ),
+                measured: Some(seconds),
+                limit: Some(limit),
+                advice: "Something held the program or put the computer to sleep: look at the rig, then acknowledge.",
+            },
+            Fault::Unrelieved {
+                measured,
+                low,
+                high,
+                ..
+            } => FaultText {
+                id: format!("unrelieved.{id}"),
+                what: format!(
+                    "{label} stays at {} {unit}, outside {low} to {high} {unit}, although the actuator retreats",
+                    short(measured)
+                ),
+                measured: Some(measured),
+                limit: Some(if measured < low { low } else { high }),
+                advice: "Free the specimen by hand; check which way 'actuator.unloads' of the rig file says, then acknowledge.",
             },
             Fault::Allocation { count } => FaultText {
                 id: "loop.allocation".into(),

@@ -6,23 +6,30 @@
 //! | Idle, Ready | follows the measured position | off |
 //! | Armed | travels to the parked position and rests there | on |
 //! | Running | the bench's, within range and speed | on |
-//! | Stopping | travels to the parked position | on |
-//! | Tripped | by its [`Action`]: rests, travels to the parked position, or follows the measurement | by action |
+//! | Stopping | brakes to rest; after the end of a run: travels to the parked position | on |
+//! | Holding | rests where a stop ended, for a bounded time | on |
+//! | Tripped | by its [`Action`]: brakes and rests, unloads the specimen, or follows the measurement | by action |
+//!
+//! A stop ends motion and starts none: going somewhere else is another command. A second one cuts the power.
 
 mod arming;
+mod authority;
 mod limit;
 mod request;
+mod standstill;
 
 pub use arming::Lapse;
+pub use authority::{Loosened, Owned, Owner};
 pub use limit::{ActiveLimit, Limit, LimitSpec};
 pub use request::{Refusal, Request};
 
 use crate::channel::{Frame, Layout, LayoutError};
 use crate::fault::{Action, Fault};
-use crate::rig::{ActuatorSpec, RigSpec};
+use crate::rig::{ActuatorSpec, AtRest, RigSpec, Unloads};
 use crate::travel::Travel;
 use arming::Arming;
 use serde::Deserialize;
+use standstill::Standstill;
 
 /// The state of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -35,10 +42,12 @@ pub enum State {
     Armed,
     /// The bench commands.
     Running,
-    /// On the way to the parked position.
+    /// Comes to rest: where it is after a stop, in the parked position after the end of a run.
     Stopping,
     /// A fault is latched until it is acknowledged.
     Tripped,
+    /// Powered and at rest where a stop ended.
+    Holding,
 }
 
 impl State {
@@ -51,6 +60,7 @@ impl State {
             State::Running => "Running",
             State::Stopping => "Stopping",
             State::Tripped => "Tripped",
+            State::Holding => "Holding",
         }
     }
 }
@@ -84,6 +94,40 @@ struct Actuator {
     /// The last commands, from which the speed is taken that a stop or retreat begins with.
     recent: [f64; SPEED_CYCLES],
     tracking_cycles: u32,
+    standstill: Standstill,
+}
+
+/// How a bench comes to rest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Law {
+    /// Along the last direction, as fast as the rig brakes.
+    Brake,
+    /// In the parked position: the run is over, nobody asked for a stop.
+    Return,
+}
+
+/// Why the power was cut other than by a fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// STOP was pressed while the bench was already stopping, holding or retreating.
+    SecondStop,
+    /// The dead man's switch was let go.
+    DeadMan,
+    /// It has held a position for as long as it may.
+    HeldTooLong,
+    /// The program ends.
+    Ending,
+}
+
+/// What a stop did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// There was nothing to stop, or it is being stopped already.
+    Nothing,
+    /// It brakes.
+    Brakes,
+    /// The power is cut.
+    Cut(Cut),
 }
 
 /// Cycles over which the speed of a command is taken. A loop that has become unstable commands one step up
@@ -101,7 +145,24 @@ impl Actuator {
         self.recent[SPEED_CYCLES - 1] = position;
         self.travel = Travel { position, speed };
     }
+
+    /// Where a retreat goes: the parked position if the way there unloads the specimen, else the end of the range that
+    /// does.
+    fn refuge(&self) -> f64 {
+        let (spec, here) = (&self.spec, self.travel.position);
+        match spec.unloads {
+            Unloads::Up if spec.park >= here => spec.park,
+            Unloads::Up => spec.high,
+            Unloads::Down if spec.park <= here => spec.park,
+            Unloads::Down => spec.low,
+        }
+    }
 }
+
+/// How long a force may stay above its limit during a retreat, beyond the time that braking takes, in s.
+const RELIEF_S: f64 = 0.1;
+/// For how long at most a motor is watched to its standstill after the power was cut, in s.
+const STANDSTILL_S: f64 = 2.0;
 
 /// Good cycles in a row before Idle becomes Ready.
 const READY_AFTER_CYCLES: u32 = 5;
@@ -121,11 +182,23 @@ pub struct Guard {
     at_rest: bool,
     arming: Arming,
     tick: u64,
+    /// How it comes to rest, while [`State::Stopping`].
+    law: Law,
+    /// The program ends: nothing is held.
+    leaving: bool,
+    /// Cycles in a row of a retreat in which a limit that trips was broken, and how many may be.
+    unrelieved: u32,
+    relief_cycles: u32,
+    /// Since when the drive is off, in ticks, and for how long its standstill is waited for.
+    off_since: Option<u64>,
+    was_powered: bool,
+    standstill_ticks: u64,
+    max_gap_nanos: u64,
+    dead_man: Option<usize>,
 }
 
 impl Guard {
-    /// Resolves all names once. Limits of the session replace the rig's for the same channel, and those
-    /// of the rig the bench's.
+    /// Resolves all names once. Who may loosen what: see [`authority`].
     pub fn build(
         layout: &Layout,
         bench: &[LimitSpec],
@@ -133,14 +206,11 @@ impl Guard {
         session: &[Limit],
         dt: f64,
     ) -> Result<Self, LayoutError> {
-        let named_in = |limits: &[Limit], l: &Limit| limits.iter().any(|o| o.channel == l.channel);
-        let bench: Vec<Limit> = bench.iter().map(Limit::from).collect();
-        let of_bench = bench.iter().filter(|l| !named_in(&rig.limits, l));
-        let limits = of_bench
-            .chain(&rig.limits)
-            .filter(|l| !named_in(session, l))
-            .chain(session)
-            .map(|l| {
+        let limits = authority::combine(bench, &rig.limits, session)
+            .map_err(|loosened| LayoutError::Loosened(Box::new(loosened)))?
+            .into_iter()
+            .map(|owned| {
+                let l = &owned.limit;
                 Ok(BoundLimit {
                     limit: ActiveLimit {
                         column: layout.column(&l.channel)?,
@@ -148,6 +218,11 @@ impl Guard {
                         high: l.high,
                         for_cycles: l.for_cycles,
                         action: l.action,
+                        owner: owned.owner,
+                        widens: owned
+                            .widens
+                            .as_ref()
+                            .map(|of_bench| (of_bench.low, of_bench.high)),
                     },
                     broken_cycles: 0,
                 })
@@ -177,10 +252,14 @@ impl Guard {
                     travel: Travel::at_rest(a.park),
                     recent: [a.park; SPEED_CYCLES],
                     tracking_cycles: 0,
+                    standstill: Standstill::new(a.still_within, dt),
                     spec: a.clone(),
                 })
             })
-            .collect::<Result<_, LayoutError>>()?;
+            .collect::<Result<Vec<Actuator>, LayoutError>>()?;
+        let braking_s = |a: &Actuator| a.spec.max_speed / a.spec.travel.braking;
+        let braking_s = actuators.iter().map(braking_s).fold(0.0, f64::max);
+        let ticks = |seconds: f64| (seconds / dt).ceil();
         let measured = rig
             .channels
             .iter()
@@ -199,6 +278,15 @@ impl Guard {
             at_rest: true,
             arming: Arming::new(&rig.safety, dt),
             tick: 0,
+            law: Law::Brake,
+            leaving: false,
+            unrelieved: 0,
+            relief_cycles: ticks(braking_s + RELIEF_S) as u32,
+            off_since: None,
+            was_powered: false,
+            standstill_ticks: ticks(STANDSTILL_S) as u64,
+            max_gap_nanos: rig.safety.max_gap_s.map_or(u64::MAX, |s| (s * 1e9) as u64),
+            dead_man: rig.dead_man.map(|id| layout.column(id)).transpose()?,
         })
     }
 
@@ -229,9 +317,9 @@ impl Guard {
     pub fn drive(&self) -> Drive {
         let on = match self.state {
             State::Idle | State::Ready => false,
-            State::Armed | State::Running | State::Stopping => true,
+            State::Armed | State::Running | State::Stopping | State::Holding => true,
             State::Tripped => match self.trip_action {
-                Action::Hold => true,
+                Action::Hold => !(self.leaving && self.at_rest),
                 Action::Retreat => !self.at_rest,
                 Action::Warn | Action::Stop | Action::PowerOff => false,
             },
@@ -239,10 +327,17 @@ impl Guard {
         if on { Drive::On } else { Drive::Off }
     }
 
-    /// Whether ending the loop now would leave nothing powered or moving.
+    /// Whether ending the loop now would leave nothing powered.
     pub fn is_safe_to_leave(&self) -> bool {
         self.drive() == Drive::Off
-            || (self.state == State::Tripped && self.trip_action == Action::Hold && self.at_rest)
+    }
+
+    /// Whether everything that had power stands still, or has had the time to.
+    pub fn has_come_to_rest(&self) -> bool {
+        self.off_since.is_none_or(|since| {
+            self.tick >= since + self.standstill_ticks
+                || self.actuators.iter().all(|a| a.standstill.is_still())
+        })
     }
 
     /// Begins a tick: times are counted in ticks, skipped ones included.
@@ -260,8 +355,13 @@ impl Guard {
             }
             (Request::Confirm, State::Ready) if self.arming.confirm(self.tick) => self.arm(),
             (Request::Run, State::Armed) => self.run_requested = true,
-            (Request::Stop, _) => self.stop(),
+            (Request::Stop, _) => {
+                self.press_stop();
+            }
             (Request::Acknowledge, State::Tripped) => self.become_idle(),
+            // Resets what a drive has latched; the loop passes it on.
+            (Request::Acknowledge, State::Idle) => {}
+            (Request::Park, State::Holding) => self.come_to_rest(Law::Return),
             (_, state) => return Err(Refusal { request, state }),
         }
         Ok(())
@@ -286,16 +386,82 @@ impl Guard {
 
     /// A time that has run out in this tick.
     pub fn lapse(&mut self) -> Option<Lapse> {
-        self.arming.lapse(self.tick, self.state, self.run_requested)
+        let powered = self.drive() == Drive::On;
+        let braking = self.state == State::Stopping && self.law == Law::Brake;
+        self.arming
+            .lapse(self.tick, self.state, powered, braking, self.run_requested)
     }
 
-    /// Begins a controlled stop, where there is something to stop.
-    pub fn stop(&mut self) {
-        self.arming.forget();
-        if matches!(self.state, State::Armed | State::Running) {
-            self.state = State::Stopping;
-            self.at_rest = false;
+    /// A person presses STOP.
+    pub fn press_stop(&mut self) -> Stopped {
+        if self.is_stopping() {
+            return self.cut(Cut::SecondStop);
         }
+        self.stop()
+    }
+
+    /// Comes to rest where it is, or is doing so.
+    fn is_stopping(&self) -> bool {
+        match self.state {
+            State::Stopping => self.law == Law::Brake,
+            State::Holding => true,
+            State::Tripped => self.drive() == Drive::On,
+            State::Idle | State::Ready | State::Armed | State::Running => false,
+        }
+    }
+
+    /// Brakes, where there is something to stop.
+    pub fn stop(&mut self) -> Stopped {
+        self.arming.forget();
+        match self.state {
+            State::Armed | State::Running | State::Stopping if !self.is_stopping() => {
+                self.come_to_rest(Law::Brake);
+                Stopped::Brakes
+            }
+            _ => Stopped::Nothing,
+        }
+    }
+
+    /// Lets a run end: it travels to the parked position.
+    pub fn end_run(&mut self) {
+        if self.state == State::Running {
+            self.arming.forget();
+            self.come_to_rest(Law::Return);
+        }
+    }
+
+    /// Brakes, holds nothing from now on, and lets the loop end.
+    pub fn leave(&mut self) -> Stopped {
+        self.leaving = true;
+        match self.state {
+            State::Holding => self.cut(Cut::Ending),
+            _ => self.stop(),
+        }
+    }
+
+    /// Takes the power away at once.
+    pub fn cut(&mut self, cause: Cut) -> Stopped {
+        match self.state {
+            State::Idle | State::Ready => return Stopped::Nothing,
+            State::Tripped => self.trip_action = Action::PowerOff,
+            State::Armed | State::Running | State::Stopping | State::Holding => self.become_idle(),
+        }
+        Stopped::Cut(cause)
+    }
+
+    fn come_to_rest(&mut self, law: Law) {
+        self.state = State::Stopping;
+        self.law = law;
+        self.at_rest = false;
+        self.arming.rest(self.tick);
+    }
+
+    /// A gap between two cycles that is too long to go on behind it, while the drive is on.
+    pub fn check_gap(&self, gap_nanos: u64) -> Option<Fault> {
+        (self.drive() == Drive::On && gap_nanos > self.max_gap_nanos).then_some(Fault::Gap {
+            seconds: gap_nanos as f64 * 1e-9,
+            limit: self.max_gap_nanos as f64 * 1e-9,
+        })
     }
 
     /// Armed → Running when that was asked for and everything rests; `true` in that cycle.
@@ -317,6 +483,12 @@ impl Guard {
 
     /// The first fault in fresh inputs: values that are no number, sensors that are frozen.
     pub fn check_inputs(&mut self, frame: &Frame) -> Option<Fault> {
+        if self
+            .dead_man
+            .is_some_and(|column| frame.values[column] > 0.5)
+        {
+            self.note_alive();
+        }
         let not_finite = self
             .measured
             .iter()
@@ -381,6 +553,33 @@ impl Guard {
                 worst = Some((l.action, fault));
             }
         }
+        let retreats = self.state == State::Tripped && self.trip_action == Action::Retreat;
+        let stays = retreats && worst.is_some_and(|(action, _)| action == Action::Retreat);
+        self.unrelieved = if stays {
+            self.unrelieved.saturating_add(1)
+        } else {
+            0
+        };
+        if self.unrelieved > self.relief_cycles
+            && let Some((
+                _,
+                Fault::Limit {
+                    column,
+                    measured,
+                    low,
+                    high,
+                    ..
+                },
+            )) = worst
+        {
+            let fault = Fault::Unrelieved {
+                column,
+                measured,
+                low,
+                high,
+            };
+            worst = Some((Action::PowerOff, fault));
+        }
         for a in &mut self.actuators {
             // What was sent, not what the bench proposes for the next exchange.
             let error = (a.travel.position - frame.values[a.feedback]).abs();
@@ -408,7 +607,10 @@ impl Guard {
     /// What a fault causes. A fault of the position measurement leaves no safe way to move.
     pub fn action_for(&self, fault: &Fault) -> Action {
         match *fault {
-            Fault::Rig(_) | Fault::Tracking { .. } => Action::PowerOff,
+            Fault::Rig(_)
+            | Fault::Tracking { .. }
+            | Fault::Gap { .. }
+            | Fault::Unrelieved { .. } => Action::PowerOff,
             Fault::NotFinite { column } | Fault::Frozen { column, .. } => {
                 if self.actuators.iter().any(|a| a.feedback == column) {
                     Action::PowerOff
@@ -433,17 +635,17 @@ impl Guard {
                 self.arming.forget();
                 None
             }
-            State::Armed | State::Running | State::Stopping if action.trips() => {
+            State::Armed | State::Running | State::Stopping | State::Holding if action.trips() => {
                 self.state = State::Tripped;
                 self.trip_action = action;
                 self.at_rest = false;
+                self.arming.rest(self.tick);
                 Some(action)
             }
-            State::Armed | State::Running => {
-                self.stop();
-                Some(action)
+            State::Armed | State::Running | State::Stopping => {
+                (self.stop() == Stopped::Brakes).then_some(action)
             }
-            State::Stopping => None,
+            State::Holding => None,
             State::Tripped => {
                 let escalates = action > self.trip_action;
                 if escalates {
@@ -476,24 +678,30 @@ impl Guard {
     /// After an overrun a command goes on from where it stood: catching up would be a jump.
     pub fn write_commands(&mut self, frame: &mut Frame) {
         let dt = self.dt;
-        let frame_is_powered = self.drive() == Drive::On;
+        let is_powered = self.drive() == Drive::On;
         let mut all_at_rest = true;
         for a in &mut self.actuators {
             if self.state != State::Running {
                 a.recent = [a.travel.position; SPEED_CYCLES];
             }
             let spec = &a.spec;
+            let brakes = match self.state {
+                State::Stopping => self.law == Law::Brake,
+                State::Holding => true,
+                State::Tripped => self.trip_action == Action::Hold,
+                _ => false,
+            };
+            let feedback = frame.values[a.feedback];
+            let stands = a.standstill.note(feedback);
             let at_rest = match (self.state, self.trip_action) {
-                (State::Armed | State::Stopping, _) | (State::Tripped, Action::Retreat) => {
-                    a.travel.toward(spec.park, &spec.travel, dt)
-                }
-                (State::Tripped, Action::Hold) => a.travel.brake(&spec.travel, dt),
+                _ if brakes => a.travel.brake(&spec.travel, dt) && stands,
+                (State::Armed | State::Stopping, _) => a.travel.toward(spec.park, &spec.travel, dt),
+                (State::Tripped, Action::Retreat) => a.travel.toward(a.refuge(), &spec.travel, dt),
                 (State::Running, _) => {
                     a.follow(frame.values[a.command], dt);
                     false
                 }
-                (State::Idle | State::Ready | State::Tripped, _) => {
-                    let feedback = frame.values[a.feedback];
+                _ => {
                     if feedback.is_finite() {
                         a.travel = Travel::at_rest(feedback);
                     }
@@ -502,7 +710,7 @@ impl Guard {
             };
             all_at_rest &= at_rest;
             let spec = &a.spec;
-            if frame_is_powered && !(spec.low..=spec.high).contains(&a.travel.position) {
+            if is_powered && !(spec.low..=spec.high).contains(&a.travel.position) {
                 // Braking never takes the actuator past its range.
                 a.travel = Travel::at_rest(a.travel.position.clamp(spec.low, spec.high));
             }
@@ -510,10 +718,21 @@ impl Guard {
         }
         self.at_rest = all_at_rest;
         if self.state == State::Stopping && all_at_rest {
-            self.become_idle();
+            let holds = |a: &Actuator| a.spec.at_rest == AtRest::Hold;
+            if self.law == Law::Brake && !self.leaving && self.actuators.iter().any(holds) {
+                self.state = State::Holding;
+            } else {
+                self.become_idle();
+            }
         }
         frame.state = self.state;
         frame.drive = self.drive();
+        match frame.drive {
+            Drive::On => self.off_since = None,
+            Drive::Off if self.was_powered => self.off_since = Some(self.tick),
+            Drive::Off => {}
+        }
+        self.was_powered = frame.drive == Drive::On;
     }
 
     fn become_idle(&mut self) {

@@ -19,6 +19,7 @@ pub mod rig;
 pub mod rt_env;
 pub mod rt_loop;
 pub mod signal;
+pub mod stop;
 pub mod svg;
 pub mod timing;
 pub mod travel;

@@ -5,12 +5,13 @@ use crate::bench::{Approval, NamedVerdict, Update};
 use crate::channel::Frame;
 use crate::control::predictive::FallBack;
 use crate::fault::{Action, Fault};
-use crate::guard::{Refusal, Request, State};
+use crate::guard::{Cut, Refusal, Request, State};
 use crate::rig::{RigCommand, RigLink, RigRefusal};
+use crate::stop::{StopEnd, StopLine};
 use crate::timing::Timing;
 use rtrb::{Consumer, Producer, RingBuffer};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// What can be asked of a running loop.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,6 +155,17 @@ pub enum EventKind {
     },
     /// A controlled stop began.
     Stopping(StopCause),
+    /// The power was cut at once, other than by a fault.
+    PowerCut(Cut),
+    /// Armed with a limit of the bench widened by the session.
+    Widened {
+        /// The limited column.
+        column: usize,
+        /// What the bench states.
+        bench: (f64, f64),
+        /// What is in force.
+        session: (f64, f64),
+    },
     /// A person's marker.
     Mark {
         /// Its number.
@@ -180,7 +192,7 @@ pub(crate) struct LoopSide {
     pub display: Option<Producer<Frame>>,
     pub timing: Arc<Timing>,
     pub rig: RigLink,
-    pub quit: Arc<AtomicBool>,
+    pub stop: StopEnd,
 }
 
 /// Everyone else's ends. Each can go to a thread of its own.
@@ -199,8 +211,8 @@ pub struct UserSide {
     pub timing: Arc<Timing>,
     /// Devices and load cells of the rig.
     pub rig: RigLink,
-    /// Set from anywhere, a signal handler included, it has the effect of [`Command::Quit`].
-    pub quit: Arc<AtomicBool>,
+    /// STOP, from anywhere: a signal handler included.
+    pub stop: Arc<StopLine>,
 }
 
 /// Where designs go to the loop, and come back to be freed.
@@ -246,7 +258,7 @@ pub(crate) fn connect(sizes: RingSizes, rig: RigLink) -> (LoopSide, UserSide) {
     let (record_in, record_out) = frames(sizes.record);
     let (display_in, display_out) = frames(sizes.display);
     let timing = Arc::new(Timing::default());
-    let quit = Arc::new(AtomicBool::new(false));
+    let stop = Arc::new(StopLine::default());
     (
         LoopSide {
             commands: command_out,
@@ -257,7 +269,7 @@ pub(crate) fn connect(sizes: RingSizes, rig: RigLink) -> (LoopSide, UserSide) {
             display: display_in,
             timing: Arc::clone(&timing),
             rig: rig.clone(),
-            quit: Arc::clone(&quit),
+            stop: StopEnd::of(Arc::clone(&stop)),
         },
         UserSide {
             commands: command_in,
@@ -270,7 +282,7 @@ pub(crate) fn connect(sizes: RingSizes, rig: RigLink) -> (LoopSide, UserSide) {
             display: display_out,
             timing,
             rig,
-            quit,
+            stop,
         },
     )
 }

@@ -22,7 +22,8 @@ impl Clock for Box<dyn Clock> {
     }
 }
 
-/// The system's monotonic clock.
+/// The system's clock since it was switched on: never set back, and a suspended computer does not stop it, so that the
+/// time it slept shows as a gap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RealClock;
 
@@ -32,8 +33,8 @@ impl Clock for RealClock {
             tv_sec: 0,
             tv_nsec: 0,
         };
-        // SAFETY: `t` is a valid place for the answer; the monotonic clock always exists on Linux.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+        // SAFETY: `t` is a valid place for the answer; this clock always exists on Linux.
+        unsafe { libc::clock_gettime(libc::CLOCK_BOOTTIME, &mut t) };
         t.tv_sec as u64 * NANOS_PER_SECOND + t.tv_nsec as u64
     }
 
@@ -46,7 +47,7 @@ impl Clock for RealClock {
         // SAFETY: `t` is a valid absolute time and the remainder is not asked for.
         while unsafe {
             libc::clock_nanosleep(
-                libc::CLOCK_MONOTONIC,
+                libc::CLOCK_BOOTTIME,
                 libc::TIMER_ABSTIME,
                 &t,
                 std::ptr::null_mut(),

@@ -5,12 +5,14 @@ mod compensation;
 pub mod device;
 pub mod fault;
 mod known;
+mod purpose;
 mod safety;
 
 pub use compensation::PlayedBand;
 pub use fault::RigFault;
 pub use known::KnownRig;
-pub use safety::SafetySpec;
+pub use purpose::{Purpose, Purposes};
+pub use safety::{HELD_FOR_S, SafetySpec};
 
 use crate::calibration::id::CalibrationId;
 use crate::calibration::{Calibration, Line};
@@ -18,8 +20,28 @@ use crate::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use crate::guard::{Limit, State};
 use crate::travel::TravelLimits;
 use device::Device;
+use serde::Deserialize;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What becomes of an actuator that a stop has brought to rest.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+pub enum AtRest {
+    /// The drive goes off (stop category 1).
+    #[default]
+    SwitchOff,
+    /// It holds its position with power for a bounded time (stop category 2).
+    Hold,
+}
+
+/// Which way an actuator moves to unload the specimen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum Unloads {
+    /// Towards larger positions.
+    Up,
+    /// Towards smaller positions.
+    Down,
+}
 
 /// An actuator that follows a command channel, with what the guard needs to keep it safe.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,7 +50,7 @@ pub struct ActuatorSpec {
     pub command: &'static str,
     /// The measured channel that shows what it does.
     pub feedback: &'static str,
-    /// Where it rests; a stop ends here.
+    /// Where it rests; arming and the end of a run travel here.
     pub park: f64,
     /// Lowest command that is passed on.
     pub low: f64,
@@ -42,6 +64,12 @@ pub struct ActuatorSpec {
     pub max_tracking_error: f64,
     /// For how many cycles in a row it may be exceeded before the drive is switched off.
     pub tracking_cycles: u32,
+    /// What a stop ends in.
+    pub at_rest: AtRest,
+    /// Where a retreat goes: never the other way.
+    pub unloads: Unloads,
+    /// How little the feedback moves where it stands still.
+    pub still_within: f64,
 }
 
 /// A measured channel that is known to be noisy, so that a value which repeats to the last bit shows
@@ -82,7 +110,7 @@ pub struct RigSpec {
     pub actuators: Vec<ActuatorSpec>,
     /// Sensors that are watched for frozen values.
     pub frozen: Vec<FrozenCheck>,
-    /// Limits that protect rig and specimen; a session may replace them.
+    /// Limits that protect rig and specimen; nobody but this file may loosen them.
     pub limits: Vec<Limit>,
     /// Load cells that can be calibrated; none if the rig measures newtons by itself.
     pub cells: Vec<CellSpec>,
@@ -90,6 +118,8 @@ pub struct RigSpec {
     pub hangs_loads: bool,
     /// How it is armed, and what it refuses to be armed with.
     pub safety: SafetySpec,
+    /// The measured channel that shows the dead man's switch (1: held), where it is a real one.
+    pub dead_man: Option<&'static str>,
 }
 
 /// What can be asked of a rig while its drive is off.
@@ -118,6 +148,8 @@ pub enum RigCommand {
     Home,
     /// Stop finding it: the drive goes off at once.
     StopHoming,
+    /// Reset what a drive has latched. Starts nothing.
+    Reset,
 }
 
 /// Why a rig does not do what it is asked.

@@ -3,14 +3,16 @@
 use crate::bench::{Adoption, Bench, Notice, Progress, StepFault, Update};
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError, Role};
 use crate::fault::{Action, Fault};
-use crate::guard::{ActiveLimit, Guard, Lapse, Limit, Refusal, Request, State};
+use crate::guard::Drive;
+use crate::guard::{
+    ActiveLimit, Cut, Guard, Lapse, Limit, Owner, Refusal, Request, State, Stopped,
+};
 use crate::link::{self, Command, Event, EventKind, LoopSide, RingSizes, StopCause, UserSide};
 use crate::no_alloc;
 use crate::pacing::{Clock, NANOS_PER_SECOND, Pacer, Tick};
 use crate::param::{MAX_PARAMS, ParamSet};
 use crate::rig::{Rig, RigCommand, RigLink, RigRefusal};
 use crate::timing::Timing;
-use std::sync::atomic::Ordering;
 
 /// The loop's own columns, after all others. All but the first are measurements of the loop itself, to the
 /// precision of a float.
@@ -34,7 +36,7 @@ pub struct LoopConfig {
     pub max_misses: u32,
     /// After how many ticks of Running a controlled stop begins; `None`: only when asked or finished.
     pub run_ticks: Option<u64>,
-    /// Limits of the session, in place of the rig's for the same channels.
+    /// Limits of the session: beside the rig's, and in place of those of the bench that they restate.
     pub limits: Vec<Limit>,
     /// How many frames the rings hold.
     pub rings: RingSizes,
@@ -64,6 +66,8 @@ pub struct RtLoop<C: Clock> {
     quitting: bool,
     /// The drive was told to find its home position.
     homing: bool,
+    /// Ticks that passed before this one without being served, in ns.
+    gap_nanos: u64,
 }
 
 /// Commands served in one cycle; more wait for the next.
@@ -79,6 +83,15 @@ impl<C: Clock> RtLoop<C> {
         clock: C,
     ) -> Result<(Self, UserSide, Layout), LayoutError> {
         let layout = join(&*bench, &*rig)?;
+        if let Some(rig) = rig
+            .spec()
+            .safety
+            .max_misses
+            .filter(|m| config.max_misses > *m)
+        {
+            let session = config.max_misses;
+            return Err(LayoutError::TooManyMisses { session, rig });
+        }
         rig.bind(&layout)?;
         let dt = config.period_nanos as f64 / NANOS_PER_SECOND as f64;
         let guard = Guard::build(&layout, bench.spec().limits, rig.spec(), &config.limits, dt)?;
@@ -104,6 +117,7 @@ impl<C: Clock> RtLoop<C> {
             waiting: None,
             quitting: false,
             homing: false,
+            gap_nanos: 0,
         };
         Ok((own, user, layout))
     }
@@ -145,8 +159,10 @@ impl<C: Clock> RtLoop<C> {
         self.frame.t_nanos = tick.t_nanos;
         self.guard.begin_tick(tick.seq);
         self.note_timing(tick);
+        self.serve_stop_line();
         self.serve_commands();
         self.serve_lapse();
+        self.serve_gap();
         self.serve_update();
         self.advance_params();
 
@@ -207,7 +223,8 @@ impl<C: Clock> RtLoop<C> {
             .run_ticks
             .is_some_and(|n| tick.seq >= self.running_since + n);
         if self.guard.state() == State::Running && (finished.is_some() || over) {
-            self.stop(finished.unwrap_or(StopCause::Duration));
+            self.guard.end_run();
+            self.tell(EventKind::Stopping(finished.unwrap_or(StopCause::Duration)));
         }
         self.guard.write_commands(&mut self.frame);
         let state = self.guard.state();
@@ -216,18 +233,24 @@ impl<C: Clock> RtLoop<C> {
                 from: state_before,
                 to: state,
             });
+            if state == State::Armed {
+                self.tell_widened();
+            }
         }
         self.write_loop_columns(tick);
         self.side.publish(&self.frame);
         let publish = self.clock.now().saturating_sub(stage);
         self.side.timing.publish.add(publish);
-        !(self.quitting && safe_is_sent && self.guard.is_safe_to_leave())
+        self.side.stop.answer();
+        let may_end = self.guard.is_safe_to_leave() && self.guard.has_come_to_rest();
+        !(self.quitting && safe_is_sent && may_end)
     }
 
     fn note_timing(&mut self, tick: Tick) {
         let timing = &self.side.timing;
         Timing::count(&timing.cycles, 1);
         timing.wake.add(tick.late_nanos);
+        self.gap_nanos = tick.skipped.saturating_mul(self.config.period_nanos);
         if tick.skipped > 0 {
             Timing::count(&timing.overruns, 1);
             Timing::count(&timing.skipped, tick.skipped);
@@ -237,9 +260,38 @@ impl<C: Clock> RtLoop<C> {
         }
     }
 
+    /// STOP pressed anywhere. Two presses between two cycles are two: the second cuts the power.
+    fn serve_stop_line(&mut self) {
+        for _ in 0..self.side.stop.take().min(2) {
+            self.press_stop();
+        }
+    }
+
+    fn press_stop(&mut self) {
+        let stopped = self.guard.press_stop();
+        self.tell_stopped(stopped, StopCause::Requested);
+        self.stop_homing();
+    }
+
+    fn tell_stopped(&mut self, stopped: Stopped, cause: StopCause) {
+        match stopped {
+            Stopped::Nothing => {}
+            Stopped::Brakes => self.tell(EventKind::Stopping(cause)),
+            Stopped::Cut(cut) => self.tell(EventKind::PowerCut(cut)),
+        }
+    }
+
+    /// A gap is over before anything is sent: a drive that is to be off is told so in this very exchange.
+    fn serve_gap(&mut self) {
+        if let Some(fault) = self.guard.check_gap(self.gap_nanos) {
+            self.react(Some(fault));
+            self.frame.drive = Drive::Off;
+        }
+    }
+
     fn serve_commands(&mut self) {
         if !self.quitting {
-            if self.side.quit.load(Ordering::Relaxed) {
+            if self.side.stop.is_to_end() {
                 self.quit(StopCause::Requested);
             } else if self.side.commands.is_abandoned() {
                 self.quit(StopCause::Abandoned);
@@ -268,7 +320,11 @@ impl<C: Clock> RtLoop<C> {
             None => {}
             Some(Lapse::Confirmation) => self.tell(EventKind::ArmingExpired),
             Some(Lapse::Armed) => self.stop(StopCause::ArmedTooLong),
-            Some(Lapse::DeadMan) => self.stop(StopCause::DeadMan),
+            Some(Lapse::DeadMan) => match self.guard.stop() {
+                Stopped::Nothing => self.cut(Cut::DeadMan),
+                stopped => self.tell_stopped(stopped, StopCause::DeadMan),
+            },
+            Some(Lapse::Held) => self.cut(Cut::HeldTooLong),
         }
     }
 
@@ -277,15 +333,48 @@ impl<C: Clock> RtLoop<C> {
         if self.quitting && matches!(request, Request::Arm | Request::Confirm | Request::Run) {
             self.tell(EventKind::Refused(Refusal { request, state }));
         } else if request == Request::Stop {
-            self.stop(StopCause::Requested);
-            self.stop_homing();
+            self.press_stop();
         } else if let Err(refusal) = self.guard.request(request) {
             self.tell(EventKind::Refused(refusal));
         } else if let (Request::Arm, Some(within_ticks)) =
             (request, self.guard.awaits_confirmation())
         {
             self.tell(EventKind::ArmingAsked { within_ticks });
+        } else if request == Request::Acknowledge {
+            self.reset_drives();
         }
+    }
+
+    /// Resets what drives have latched: deliberate, and the only way. A rig that latches nothing has nothing to do.
+    fn reset_drives(&mut self) {
+        if self.rig.command(RigCommand::Reset).is_ok() {
+            self.tell(EventKind::RigDone(RigCommand::Reset));
+        }
+    }
+
+    /// Says with what it is armed that the bench alone would not allow.
+    fn tell_widened(&mut self) {
+        let Self {
+            guard, side, frame, ..
+        } = self;
+        for limit in guard.limits().filter(|l| l.owner == Owner::Session) {
+            if let Some(bench) = limit.widens {
+                side.tell(Event {
+                    seq: frame.seq,
+                    t_nanos: frame.t_nanos,
+                    kind: EventKind::Widened {
+                        column: limit.column,
+                        bench,
+                        session: (limit.low, limit.high),
+                    },
+                });
+            }
+        }
+    }
+
+    fn cut(&mut self, cause: Cut) {
+        let stopped = self.guard.cut(cause);
+        self.tell_stopped(stopped, StopCause::Requested);
     }
 
     /// A drive that homes moves while the guard is Idle: STOP has to reach it too.
@@ -385,16 +474,14 @@ impl<C: Clock> RtLoop<C> {
 
     fn quit(&mut self, cause: StopCause) {
         self.quitting = true;
-        self.stop(cause);
+        let stopped = self.guard.leave();
+        self.tell_stopped(stopped, cause);
         self.stop_homing();
     }
 
     fn stop(&mut self, cause: StopCause) {
-        let before = self.guard.state();
-        self.guard.stop();
-        if self.guard.state() != before {
-            self.tell(EventKind::Stopping(cause));
-        }
+        let stopped = self.guard.stop();
+        self.tell_stopped(stopped, cause);
     }
 
     /// Faults of the loop itself.

@@ -277,6 +277,7 @@ impl LinkBench {
                 self.amplifier_faults.set(silence, false);
                 self.run.cycles(5);
             }
+            State::Holding => panic!("a stop ends with this rig's drive off"),
         }
         assert_eq!(self.run.state(), state, "{:?}", self.run.events);
     }

@@ -267,7 +267,6 @@ fn run_real_time(
         rt: Some(&run.rt),
         t0: SystemTime::now(),
     };
-    // A disk that stalls holds the follower up: Ctrl-C has to reach the loop without it.
     let rt = run.rt.clone();
     let opened = ask_permit(
         &mut run.user,
@@ -275,9 +274,6 @@ fn run_real_time(
         arguments.confirm,
         &arguments.insist,
     )
-    .and_then(|()| {
-        crate::signals::set_on_request_to_end(&run.user.quit).map_err(Failure::Environment)
-    })
     .and_then(|()| record::begin(arguments, &subject));
     let recording = match opened {
         Ok(recording) => recording,

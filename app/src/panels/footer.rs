@@ -190,6 +190,7 @@ fn limits(ui: &mut Ui, footer: &Footer<'_>) {
 mod tests {
     use super::*;
     use rt_core::fault::Action;
+    use rt_core::guard::Owner;
 
     fn limit(column: usize, low: f64, high: f64) -> ActiveLimit {
         ActiveLimit {
@@ -198,6 +199,8 @@ mod tests {
             high,
             for_cycles: 1,
             action: Action::Retreat,
+            owner: Owner::Rig,
+            widens: None,
         }
     }
 

@@ -47,12 +47,6 @@ impl ScriptPanel {
         }
     }
 
-    /// The flag that stops a script, and the one that says that it has ended.
-    pub fn stop_flags(&self) -> Option<crate::window::StopFlags> {
-        let run = self.run.as_ref()?;
-        Some((run.switch.flag.clone(), run.ended.clone()))
-    }
-
     /// Opens a script; words say why not.
     pub fn open(&mut self, path: &Path) -> Result<(), String> {
         const MOST: u64 = 1 << 20;

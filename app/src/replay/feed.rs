@@ -230,6 +230,7 @@ mod tests {
             cells: Vec::new(),
             hangs_loads: false,
             safety: Default::default(),
+            dead_man: None,
         }
     }
 

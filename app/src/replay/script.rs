@@ -95,6 +95,11 @@ impl Script {
                 "fallback" => after = After::FallBack,
                 "arming" => script.steps.push((seq, Step::AskToArm)),
                 "state" if event.word("to") == Some("Running") => running_since = Some(seq),
+                "power-cut" => match event.word("cause") {
+                    Some("second-stop") => script.steps.push((seq, Step::Stop)),
+                    Some("dead-man") => script.dead_man.push(seq),
+                    _ => {}
+                },
                 "stopping" => match event.word("cause") {
                     Some("requested" | "abandoned") => script.steps.push((seq, Step::Stop)),
                     Some("dead-man") => script.dead_man.push(seq),

@@ -10,6 +10,7 @@ use crate::permit;
 use crate::recording::{self, Recorded, Recording};
 use crate::runtime::{self, Prepared, RealTimeRun, StartError};
 use crate::session::LoadedSession;
+use crate::signals::Reaching;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
 use crate::tuning::Outlet;
@@ -38,7 +39,7 @@ enum Source {
     /// The loop itself; nothing happens between two calls.
     Exact(Box<RtLoop<ExactClock>>, Box<UserSide>),
     /// A loop in a thread of its own.
-    Real(JoinHandle<()>, Box<UserSide>),
+    Real(JoinHandle<()>, Box<UserSide>, Reaching),
     /// It has come to its end.
     Gone,
 }
@@ -56,7 +57,7 @@ impl Outlet for Source {
 impl Source {
     fn user(&mut self) -> Option<&mut UserSide> {
         match self {
-            Source::Exact(_, user) | Source::Real(_, user) => Some(user),
+            Source::Exact(_, user) | Source::Real(_, user, _) => Some(user),
             Source::Gone => None,
         }
     }
@@ -65,7 +66,7 @@ impl Source {
     fn go_on(&mut self) -> bool {
         match self {
             Source::Exact(rt_loop, _) => rt_loop.cycle(),
-            Source::Real(thread, _) => {
+            Source::Real(thread, ..) => {
                 std::thread::park_timeout(PAUSE);
                 !thread.is_finished()
             }
@@ -141,13 +142,14 @@ impl Driver {
             );
         } else {
             let run = runtime::start_real_time(loaded)?;
-            let RealTimeRun { user, thread, .. } = run;
-            // Whatever holds the script up: a request to end reaches the loop.
-            if let Err(problem) = crate::signals::set_on_request_to_end(&user.quit) {
-                watch.note(format!("warning: {problem}"));
-            }
-            watch.set_quit(Some(std::sync::Arc::clone(&user.quit)));
-            source = Source::Real(thread, Box::new(user));
+            let RealTimeRun {
+                user,
+                thread,
+                reaching,
+                ..
+            } = run;
+            watch.set_line(Some(std::sync::Arc::clone(&user.stop)));
+            source = Source::Real(thread, Box::new(user), reaching);
             (layout, bench, designer, params, rt) = (
                 run.layout,
                 run.bench,
@@ -393,12 +395,14 @@ impl Driver {
             self.drops = Timing::read(&timing.record_drops);
             self.lost_events = Timing::read(&timing.event_drops);
         }
-        if let Source::Real(thread, user) = std::mem::replace(&mut self.source, Source::Gone) {
+        if let Source::Real(thread, user, _reaching) =
+            std::mem::replace(&mut self.source, Source::Gone)
+        {
             drop(user);
             // A loop that has panicked has nothing left to wait for.
             let _ = thread.join();
         }
-        self.watch.set_quit(None);
+        self.watch.set_line(None);
     }
 
     /// Ends the recording with the result.

@@ -1,6 +1,7 @@
 //! Who may end a script from outside: a person, the time that it may take, and who hears what it says.
 
 use super::outcome::Output;
+use rt_core::stop::StopLine;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 #[expect(
@@ -18,16 +19,16 @@ pub struct StopSwitch {
     /// Set by Ctrl-C too.
     pub flag: Arc<AtomicBool>,
     #[expect(clippy::disallowed_types, reason = "no real-time thread is involved")]
-    quit: Arc<Mutex<Option<Arc<AtomicBool>>>>,
+    line: Arc<Mutex<Option<Arc<StopLine>>>>,
 }
 
 impl StopSwitch {
     /// Stops the loop in a controlled way, even while the script is busy with something else.
     pub fn press(&self) {
         self.flag.store(true, Ordering::Relaxed);
-        let quit = self.quit.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(quit) = quit.as_ref() {
-            quit.store(true, Ordering::Relaxed);
+        let line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(line) = line.as_ref() {
+            line.end_or_press();
         }
     }
 
@@ -109,9 +110,9 @@ impl Watch {
     }
 
     /// What the stop button reaches besides the script: the loop in real time.
-    pub fn set_quit(&self, quit: Option<Arc<AtomicBool>>) {
-        let slot = &self.switch.quit;
-        *slot.lock().unwrap_or_else(PoisonError::into_inner) = quit;
+    pub fn set_line(&self, line: Option<Arc<StopLine>>) {
+        let slot = &self.switch.line;
+        *slot.lock().unwrap_or_else(PoisonError::into_inner) = line;
         if self.switch.is_pressed() {
             // Pressed while the loop was being built.
             self.switch.press();
@@ -138,14 +139,14 @@ mod tests {
         let switch = StopSwitch::default();
         let watch = Watch::new(switch.clone(), 10.0, Rc::new(RefCell::new(|_| ())));
         assert_eq!(watch.check(), Ok(()));
-        let quit = Arc::new(AtomicBool::new(false));
-        watch.set_quit(Some(Arc::clone(&quit)));
+        let first = Arc::new(StopLine::default());
+        watch.set_line(Some(Arc::clone(&first)));
         switch.press();
-        assert!(quit.load(Ordering::Relaxed));
+        assert!(first.is_to_end());
         assert!(matches!(watch.check(), Err(Interrupt::Stopped(_))));
-        let later = Arc::new(AtomicBool::new(false));
-        watch.set_quit(Some(Arc::clone(&later)));
-        assert!(later.load(Ordering::Relaxed));
+        let later = Arc::new(StopLine::default());
+        watch.set_line(Some(Arc::clone(&later)));
+        assert!(later.is_to_end());
     }
 
     #[test]

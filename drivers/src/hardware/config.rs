@@ -49,7 +49,7 @@ pub struct HardwareConfig {
     /// Limits that protect rig and specimen.
     pub limits: Vec<Limit>,
     /// How it is armed, and what it refuses to be armed with.
-    #[serde(default = "safety_of_hardware")]
+    #[serde(default)]
     pub safety: SafetySpec,
     /// Buses and links with their devices.
     pub buses: Vec<BusConfig>,
@@ -60,14 +60,6 @@ pub struct HardwareConfig {
     /// What `pantobench emulate` needs to know besides; `None`: an emulated rig without noise.
     #[serde(default)]
     pub emulated: Option<EmulatedConfig>,
-}
-
-/// A real motor does not stay armed for ever because someone went for lunch.
-fn safety_of_hardware() -> SafetySpec {
-    SafetySpec {
-        armed_for_s: Some(300.0),
-        ..SafetySpec::default()
-    }
 }
 
 /// A bus or link of a rig.

@@ -3,7 +3,7 @@
 use super::load_cell::RAW;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
-use rt_core::rig::{ActuatorSpec, KnownRig, SafetySpec};
+use rt_core::rig::{ActuatorSpec, AtRest, KnownRig, SafetySpec, Unloads};
 use rt_core::travel::TravelLimits;
 use serde::Deserialize;
 
@@ -187,7 +187,17 @@ pub struct ActuatorConfig {
     pub max_tracking_error_m: f64,
     /// For how many cycles in a row it may be exceeded.
     pub tracking_cycles: u32,
+    /// What a stop ends in: `SwitchOff` (the drive goes off) or `Hold` (it holds its position for `safety.held_for_s`).
+    #[serde(default)]
+    pub at_rest: AtRest,
+    /// Which way unloads the specimen: `Up`, towards larger positions, or `Down`. A retreat goes there only. It has to be
+    /// stated for hardware; a simulated motor hangs above its pantograph.
+    #[serde(default)]
+    pub unloads: Option<Unloads>,
 }
+
+/// How little a motor moves that stands still, in m.
+const STANDS_STILL_M: f64 = 0.5e-3;
 
 /// Longest delay that can be simulated, in s.
 const MAX_DELAY_S: f64 = 1.0;
@@ -473,6 +483,9 @@ impl ActuatorConfig {
             },
             max_tracking_error: self.max_tracking_error_m,
             tracking_cycles: self.tracking_cycles,
+            at_rest: self.at_rest,
+            unloads: self.unloads.unwrap_or(Unloads::Up),
+            still_within: STANDS_STILL_M,
         }
     }
 

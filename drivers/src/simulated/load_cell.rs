@@ -127,7 +127,9 @@ impl LoadCells {
                 self.hung = None;
                 Ok(())
             }
-            RigCommand::Home | RigCommand::StopHoming => Err(RigRefusal::NotSupported),
+            RigCommand::Home | RigCommand::StopHoming | RigCommand::Reset => {
+                Err(RigRefusal::NotSupported)
+            }
         }
     }
 }

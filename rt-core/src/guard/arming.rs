@@ -2,7 +2,7 @@
 //! nobody holds. All in ticks, so that a recording shows the same as the run.
 
 use super::State;
-use crate::rig::SafetySpec;
+use crate::rig::{HELD_FOR_S, SafetySpec};
 
 /// A time that ran out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub enum Lapse {
     Armed,
     /// Nobody holds the dead-man's switch.
     DeadMan,
+    /// A position was held for as long as it may be.
+    Held,
 }
 
 /// See the module's text.
@@ -21,9 +23,11 @@ pub(super) struct Arming {
     confirm_ticks: Option<u64>,
     armed_ticks: Option<u64>,
     dead_man_ticks: Option<u64>,
+    held_ticks: u64,
     asked_at: Option<u64>,
     armed_at: u64,
     alive_at: u64,
+    resting_at: u64,
 }
 
 impl Arming {
@@ -33,9 +37,11 @@ impl Arming {
             confirm_ticks: spec.confirm_within_s.map(ticks),
             armed_ticks: spec.armed_for_s.map(ticks),
             dead_man_ticks: spec.dead_man_s.map(ticks),
+            held_ticks: ticks(spec.held_for_s.unwrap_or(HELD_FOR_S)),
             asked_at: None,
             armed_at: 0,
             alive_at: 0,
+            resting_at: 0,
         }
     }
 
@@ -69,12 +75,26 @@ impl Arming {
         self.alive_at = tick;
     }
 
+    /// From this tick on it comes to rest, or rests.
+    pub fn rest(&mut self, tick: u64) {
+        self.resting_at = tick;
+    }
+
     /// Nothing is asked for any more.
     pub fn forget(&mut self) {
         self.asked_at = None;
     }
 
-    pub fn lapse(&mut self, tick: u64, state: State, runs: bool) -> Option<Lapse> {
+    /// `powered`: whether the drive is on in this state; `braking`: whether it comes to rest already; `runs`: whether Run
+    /// was asked for.
+    pub fn lapse(
+        &mut self,
+        tick: u64,
+        state: State,
+        powered: bool,
+        braking: bool,
+        runs: bool,
+    ) -> Option<Lapse> {
         let longer = |since: u64, most: Option<u64>| most.is_some_and(|most| tick > since + most);
         match state {
             State::Ready
@@ -85,10 +105,18 @@ impl Arming {
                 self.asked_at = None;
                 Some(Lapse::Confirmation)
             }
-            State::Armed | State::Running if longer(self.alive_at, self.dead_man_ticks) => {
+            _ if powered && !braking && longer(self.alive_at, self.dead_man_ticks) => {
                 Some(Lapse::DeadMan)
             }
             State::Armed if !runs && longer(self.armed_at, self.armed_ticks) => Some(Lapse::Armed),
+            // A journey to the parked position after a run may take its time; rest, and the way to it, may not.
+            State::Holding | State::Tripped | State::Stopping
+                if powered
+                    && (braking || state != State::Stopping)
+                    && longer(self.resting_at, Some(self.held_ticks)) =>
+            {
+                Some(Lapse::Held)
+            }
             _ => None,
         }
     }
@@ -109,22 +137,35 @@ mod tests {
         let mut a = Arming::new(&spec, 0.002);
         assert!(a.ask(100));
         assert_eq!(a.awaits(104), Some(6));
-        assert_eq!(a.lapse(110, State::Ready, false), None);
-        assert_eq!(a.lapse(111, State::Ready, false), Some(Lapse::Confirmation));
+        assert_eq!(a.lapse(110, State::Ready, false, false, false), None);
+        assert_eq!(
+            a.lapse(111, State::Ready, false, false, false),
+            Some(Lapse::Confirmation)
+        );
         assert!(!a.confirm(112), "too late");
         assert!(
             a.ask(200) && a.confirm(210) && !a.confirm(210),
             "counts once"
         );
         a.begin(210);
-        assert_eq!(a.lapse(215, State::Armed, false), None);
-        assert_eq!(a.lapse(216, State::Armed, false), Some(Lapse::DeadMan));
-        a.note_alive(231);
-        assert_eq!(a.lapse(230, State::Armed, false), None);
-        assert_eq!(a.lapse(231, State::Armed, false), Some(Lapse::Armed));
-        assert_eq!(a.lapse(231, State::Armed, true), None, "Run was asked for");
+        assert_eq!(a.lapse(215, State::Armed, true, false, false), None);
         assert_eq!(
-            a.lapse(500, State::Stopping, false),
+            a.lapse(216, State::Armed, true, false, false),
+            Some(Lapse::DeadMan)
+        );
+        a.note_alive(231);
+        assert_eq!(a.lapse(230, State::Armed, true, false, false), None);
+        assert_eq!(
+            a.lapse(231, State::Armed, true, false, false),
+            Some(Lapse::Armed)
+        );
+        assert_eq!(
+            a.lapse(231, State::Armed, true, false, true),
+            None,
+            "Run was asked for"
+        );
+        assert_eq!(
+            a.lapse(500, State::Stopping, true, true, false),
             None,
             "already on the way"
         );

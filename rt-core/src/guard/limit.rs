@@ -1,5 +1,6 @@
 //! Limits on channels: as files and benches state them, and as the guard has them in force.
 
+use super::authority::Owner;
 use crate::fault::Action;
 use crate::file::FieldError;
 use serde::Deserialize;
@@ -18,6 +19,19 @@ pub struct Limit {
     pub for_cycles: u32,
     /// What is done then.
     pub action: Action,
+}
+
+impl std::fmt::Display for Limit {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self {
+            low,
+            high,
+            for_cycles,
+            action,
+            ..
+        } = self;
+        write!(f, "{low} to {high}, for {for_cycles} cycle(s), {action:?}")
+    }
 }
 
 impl Limit {
@@ -77,4 +91,8 @@ pub struct ActiveLimit {
     pub for_cycles: u32,
     /// What is done then.
     pub action: Action,
+    /// Whose it is.
+    pub owner: Owner,
+    /// Range of the bench's limit in place of which it stands and than which it allows more.
+    pub widens: Option<(f64, f64)>,
 }

@@ -11,10 +11,12 @@ pub enum Request {
     Confirm,
     /// Armed → Running, as soon as the actuators rest in the parked position.
     Run,
-    /// → Stopping; never refused.
+    /// Brakes; while it brakes, holds or retreats: cuts the power at once. Never refused.
     Stop,
-    /// Tripped → Idle.
+    /// Tripped → Idle, and the only thing that resets what a drive has latched. Starts nothing.
     Acknowledge,
+    /// Holding → travels to the parked position, then the drive goes off.
+    Park,
 }
 
 /// A request that does not fit the state.
@@ -35,7 +37,12 @@ impl std::fmt::Display for Refusal {
             }
             Request::Run => "the bench must be Armed",
             Request::Stop => "nothing",
-            Request::Acknowledge => "there must be a latched trip",
+            Request::Acknowledge => {
+                "there must be a latched trip, or a drive that has latched an error"
+            }
+            Request::Park => {
+                "the bench must be Holding: at rest and powered after a stop. From Ready, Arm travels there"
+            }
         };
         write!(
             f,

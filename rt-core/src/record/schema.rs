@@ -114,13 +114,14 @@ pub(crate) const STRING: u64 = 9;
 pub(crate) const MESSAGE: u64 = 11;
 const ENUM: u64 = 14;
 
-const STATES: [State; 6] = [
+const STATES: [State; 7] = [
     State::Idle,
     State::Ready,
     State::Armed,
     State::Running,
     State::Stopping,
     State::Tripped,
+    State::Holding,
 ];
 
 /// Names of the fields of the channels: their identifiers with everything that a field's name must not
@@ -211,6 +212,7 @@ fn number_of(state: State) -> u64 {
         State::Running => 3,
         State::Stopping => 4,
         State::Tripped => 5,
+        State::Holding => 6,
     }
 }
 

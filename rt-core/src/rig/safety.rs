@@ -1,8 +1,12 @@
 //! How a rig is armed, and what it refuses to be armed with. What is left out of a file is as it was before there were
 //! such rules, so that old rig files and the recordings in them mean the same.
 
+use super::purpose::Purposes;
 use crate::file::{FieldError, require_within};
 use serde::Deserialize;
+
+/// For how long a position is held after a stop if the rig file says nothing, in s.
+pub const HELD_FOR_S: f64 = 8.0;
 
 /// See the module's text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
@@ -15,6 +19,14 @@ pub struct SafetySpec {
     /// Someone has to hold a key or button, told at least so often, in s, while the drive is on; otherwise the bench
     /// stops. `None`: nobody has to.
     pub dead_man_s: Option<f64>,
+    /// How long a bench may hold a position with power after a stop or trip, in s; then the drive goes off.
+    pub held_for_s: Option<f64>,
+    /// The longest gap between two cycles while the drive is on, in s; a longer one switches it off.
+    pub max_gap_s: Option<f64>,
+    /// How many deadlines in a row a session may let be missed.
+    pub max_misses: Option<u32>,
+    /// What may move the rig with nobody beside it, by name.
+    pub unattended: Purposes,
     /// Whether arming is refused without real-time rights; `None`: on hardware only.
     pub needs_real_time: Option<bool>,
     /// Whether arming is refused while a load cell has no valid calibration; `None`: yes.
@@ -29,9 +41,14 @@ impl SafetySpec {
             ("armed_for_s", self.armed_for_s, 1.0, 86_400.0),
             // Shorter than a window draws, it would stop every run; longer, it protects nobody.
             ("dead_man_s", self.dead_man_s, 0.1, 2.0),
+            // Longer, a brake or the drive has to hold it, not this program.
+            ("held_for_s", self.held_for_s, 0.1, 10.0),
+            ("max_gap_s", self.max_gap_s, 0.001, 10.0),
+            ("max_misses", self.max_misses.map(f64::from), 1.0, 1e6),
         ] {
             if let Some(value) = value {
-                require_within(field, value, low, high, "s")?;
+                let unit = if field.ends_with("_s") { "s" } else { "" };
+                require_within(field, value, low, high, unit)?;
             }
         }
         Ok(())

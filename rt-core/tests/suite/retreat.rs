@@ -3,7 +3,7 @@
 use rt_core::channel::{ChannelSpec, Frame, Layout};
 use rt_core::fault::{Action, Fault};
 use rt_core::guard::{Guard, Request, State};
-use rt_core::rig::{ActuatorSpec, RigSpec};
+use rt_core::rig::{ActuatorSpec, AtRest, RigSpec, Unloads};
 use rt_core::travel::TravelLimits;
 
 const POSITION: usize = 0;
@@ -36,12 +36,16 @@ fn running() -> (Guard, Frame) {
             },
             max_tracking_error: 0.02,
             tracking_cycles: 3,
+            at_rest: AtRest::SwitchOff,
+            unloads: Unloads::Up,
+            still_within: 0.5e-3,
         }],
         frozen: Vec::new(),
         limits: Vec::new(),
         cells: Vec::new(),
         hangs_loads: false,
         safety: Default::default(),
+        dead_man: None,
     };
     let mut guard = Guard::build(&layout, &[], &rig, &[], DT).unwrap();
     let mut frame = Frame::empty();
