@@ -64,7 +64,7 @@ impl Conductor {
                 None
             }
             EventKind::State {
-                to: State::Idle | State::Tripped,
+                to: State::Idle | State::Tripped | State::Holding,
                 ..
             } => Some(Command::Quit),
             EventKind::Tripped { fault, action } => {

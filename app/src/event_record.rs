@@ -15,6 +15,7 @@
 //! | `warning` | `fault`, `measured`, `limit` |
 //! | `trip` | `fault`, `measured`, `limit`, `action` |
 //! | `power-cut` | `cause` |
+//! | `at-rest` | `still` (1 or 0), `after_s`, `moved_m` |
 //! | `widened` | `channel`, `bench_low`, `bench_high`, `low`, `high` |
 //! | `stopping` | `cause`; after a fault also `fault`, `measured`, `limit` |
 //! | `mark` | `number` |
@@ -38,7 +39,7 @@ use rt_core::rig::RigCommand;
 use serde_json::{Map, Value, json};
 
 /// Every kind of event that a loop makes.
-pub const KINDS: [&str; 27] = [
+pub const KINDS: [&str; 28] = [
     "state",
     "parameter",
     "parameter.settled",
@@ -63,6 +64,7 @@ pub const KINDS: [&str; 27] = [
     "home.refused",
     "home.stopped",
     "power-cut",
+    "at-rest",
     "widened",
     "reset",
     "reset.refused",
@@ -209,6 +211,17 @@ fn kind_and_fields(
             };
             ("power-cut", vec![word("cause", name)])
         }
+        EventKind::AtRest(rest) => {
+            let still = f64::from(u8::from(rest.is_still));
+            let mut fields = vec![number("still", still), number("after_s", rest.after_s)];
+            // Without a position nobody knows.
+            fields.extend(
+                rest.moved
+                    .is_finite()
+                    .then(|| number("moved_m", rest.moved)),
+            );
+            ("at-rest", fields)
+        }
         EventKind::Widened {
             column,
             bench,
@@ -268,7 +281,7 @@ mod tests {
     use rt_core::calibration::Line;
     use rt_core::calibration::id::CalibrationId;
     use rt_core::fault::Action;
-    use rt_core::guard::{Refusal, Request, State};
+    use rt_core::guard::{Refusal, Request, Rest, State};
     use rt_core::link::Objection;
     use rt_core::rig::RigRefusal;
 
@@ -361,6 +374,14 @@ mod tests {
                 "arming within_ticks=2500",
             ),
             (EventKind::PowerCut(Cut::SecondStop), "power-cut cause"),
+            (
+                EventKind::AtRest(Rest {
+                    is_still: true,
+                    after_s: 0.25,
+                    moved: 0.5,
+                }),
+                "at-rest still=1 after_s=0.25 moved_m=0.5",
+            ),
             (
                 EventKind::Widened {
                     column: 0,

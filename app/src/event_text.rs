@@ -105,6 +105,15 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
                 Cut::Ending => "the program ends",
             }
         ),
+        EventKind::AtRest(rest) if rest.is_still => format!(
+            "at rest {:.2} s after the drive went off, {:.1} mm from where the stop began",
+            rest.after_s,
+            1e3 * rest.moved
+        ),
+        EventKind::AtRest(rest) => format!(
+            "not seen to rest within {:.1} s after the drive went off: look at the rig",
+            rest.after_s
+        ),
         EventKind::Widened {
             column,
             bench,

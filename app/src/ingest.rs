@@ -47,6 +47,10 @@ pub struct Live {
     changes: Vec<(f64, usize, f64)>,
     ends_with_run: bool,
     was_tripped: bool,
+    /// The motor may move: it has had power and was not seen to rest since.
+    may_move: bool,
+    /// The bench is Idle again and the motor rests: the end of the stop is part of a recording.
+    is_over: bool,
 }
 
 /// The draining thread and what it has gathered.
@@ -150,14 +154,7 @@ impl Drain {
                 continue;
             };
             recorder.event(record);
-            let ended = matches!(
-                event.kind,
-                EventKind::State {
-                    to: State::Idle,
-                    ..
-                }
-            );
-            if ended && live.ends_with_run {
+            if live.ends_with_run && live.is_over {
                 live.ends_with_run = false;
                 recorder.set_result(live.result());
                 recorder.stop("the run is over");
@@ -198,6 +195,8 @@ impl Live {
             changes: Vec::new(),
             ends_with_run: false,
             was_tripped: false,
+            may_move: false,
+            is_over: false,
         }
     }
 
@@ -230,9 +229,26 @@ impl Live {
                 self.was_tripped = true;
                 self.trip = Some(self.trip.take().unwrap_or(*event));
             }
-            EventKind::State { to, .. } if to != State::Tripped => self.trip = None,
+            EventKind::State { to, .. } => {
+                if to != State::Tripped {
+                    self.trip = None;
+                }
+                self.may_move |= to == State::Armed;
+            }
+            EventKind::AtRest(_) => self.may_move = false,
             _ => {}
         }
+        let becomes_idle = matches!(
+            event.kind,
+            EventKind::State {
+                to: State::Idle,
+                ..
+            }
+        );
+        let rests = matches!(event.kind, EventKind::AtRest(_));
+        let is_unpowered = matches!(self.latest.state, State::Idle | State::Ready);
+        self.is_over = !self.may_move && (becomes_idle || rests && is_unpowered);
+
         let mut record = event_record::of(event, layout, specs);
         if let EventKind::Mark { number } = event.kind
             && let Some(text) = self.mark_texts.get(&number).filter(|t| !t.is_empty())

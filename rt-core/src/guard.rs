@@ -95,6 +95,8 @@ struct Actuator {
     recent: [f64; SPEED_CYCLES],
     tracking_cycles: u32,
     standstill: Standstill,
+    /// Where it was when it was stopped, tripped or switched off.
+    stopped_at: f64,
 }
 
 /// How a bench comes to rest.
@@ -117,6 +119,17 @@ pub enum Cut {
     HeldTooLong,
     /// The program ends.
     Ending,
+}
+
+/// How what had power came to its rest.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rest {
+    /// Whether it was seen to stand still; otherwise the time for that was over.
+    pub is_still: bool,
+    /// How long after the power was off, in s.
+    pub after_s: f64,
+    /// The longest way from where a stop, trip or cut began.
+    pub moved: f64,
 }
 
 /// What a stop did.
@@ -191,6 +204,7 @@ pub struct Guard {
     relief_cycles: u32,
     /// Since when the drive is off, in ticks, and for how long its standstill is waited for.
     off_since: Option<u64>,
+    rest_is_told: bool,
     was_powered: bool,
     standstill_ticks: u64,
     max_gap_nanos: u64,
@@ -253,6 +267,7 @@ impl Guard {
                     recent: [a.park; SPEED_CYCLES],
                     tracking_cycles: 0,
                     standstill: Standstill::new(a.still_within, dt),
+                    stopped_at: f64::NAN,
                     spec: a.clone(),
                 })
             })
@@ -283,6 +298,7 @@ impl Guard {
             unrelieved: 0,
             relief_cycles: ticks(braking_s + RELIEF_S) as u32,
             off_since: None,
+            rest_is_told: true,
             was_powered: false,
             standstill_ticks: ticks(STANDSTILL_S) as u64,
             max_gap_nanos: rig.safety.max_gap_s.map_or(u64::MAX, |s| (s * 1e9) as u64),
@@ -334,10 +350,35 @@ impl Guard {
 
     /// Whether everything that had power stands still, or has had the time to.
     pub fn has_come_to_rest(&self) -> bool {
-        self.off_since.is_none_or(|since| {
-            self.tick >= since + self.standstill_ticks
-                || self.actuators.iter().all(|a| a.standstill.is_still())
+        let has_had_time = |since| self.tick >= since + self.standstill_ticks;
+        self.off_since
+            .is_none_or(|since| has_had_time(since) || self.is_still())
+    }
+
+    fn is_still(&self) -> bool {
+        self.actuators.iter().all(|a| a.standstill.is_still())
+    }
+
+    /// How it came to rest after the drive went off, once.
+    pub fn take_rest(&mut self) -> Option<Rest> {
+        let since = self.off_since?;
+        if self.rest_is_told || !self.has_come_to_rest() {
+            return None;
+        }
+        self.rest_is_told = true;
+        let moved = |a: &Actuator| (a.standstill.last() - a.stopped_at).abs();
+        Some(Rest {
+            is_still: self.is_still(),
+            after_s: (self.tick - since) as f64 * self.dt,
+            moved: self.actuators.iter().map(moved).fold(0.0, f64::max),
         })
+    }
+
+    fn note_stop(&mut self) {
+        self.arming.rest(self.tick);
+        for a in &mut self.actuators {
+            a.stopped_at = a.standstill.last();
+        }
     }
 
     /// Begins a tick: times are counted in ticks, skipped ones included.
@@ -453,7 +494,7 @@ impl Guard {
         self.state = State::Stopping;
         self.law = law;
         self.at_rest = false;
-        self.arming.rest(self.tick);
+        self.note_stop();
     }
 
     /// A gap between two cycles that is too long to go on behind it, while the drive is on.
@@ -639,7 +680,7 @@ impl Guard {
                 self.state = State::Tripped;
                 self.trip_action = action;
                 self.at_rest = false;
-                self.arming.rest(self.tick);
+                self.note_stop();
                 Some(action)
             }
             State::Armed | State::Running | State::Stopping => {
@@ -729,7 +770,10 @@ impl Guard {
         frame.drive = self.drive();
         match frame.drive {
             Drive::On => self.off_since = None,
-            Drive::Off if self.was_powered => self.off_since = Some(self.tick),
+            Drive::Off if self.was_powered => {
+                self.off_since = Some(self.tick);
+                self.rest_is_told = false;
+            }
             Drive::Off => {}
         }
         self.was_powered = frame.drive == Drive::On;

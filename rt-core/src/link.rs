@@ -5,7 +5,7 @@ use crate::bench::{Approval, NamedVerdict, Update};
 use crate::channel::Frame;
 use crate::control::predictive::FallBack;
 use crate::fault::{Action, Fault};
-use crate::guard::{Cut, Refusal, Request, State};
+use crate::guard::{Cut, Refusal, Request, Rest, State};
 use crate::rig::{RigCommand, RigLink, RigRefusal};
 use crate::stop::{StopEnd, StopLine};
 use crate::timing::Timing;
@@ -157,6 +157,8 @@ pub enum EventKind {
     Stopping(StopCause),
     /// The power was cut at once, other than by a fault.
     PowerCut(Cut),
+    /// What had power rests, or was watched for as long as that may take.
+    AtRest(Rest),
     /// Armed with a limit of the bench widened by the session.
     Widened {
         /// The limited column.

@@ -237,6 +237,9 @@ impl<C: Clock> RtLoop<C> {
                 self.tell_widened();
             }
         }
+        if let Some(rest) = self.guard.take_rest() {
+            self.tell(EventKind::AtRest(rest));
+        }
         self.write_loop_columns(tick);
         self.side.publish(&self.frame);
         let publish = self.clock.now().saturating_sub(stage);

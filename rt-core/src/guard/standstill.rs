@@ -32,6 +32,12 @@ impl Standstill {
         self.is_still()
     }
 
+    /// The newest feedback.
+    pub fn last(&self) -> f64 {
+        let before = self.next.checked_sub(1).unwrap_or(self.recent.len() - 1);
+        self.recent[before]
+    }
+
     /// Whether nothing has moved in the window. What is not known does not stand still.
     pub fn is_still(&self) -> bool {
         let low = self.recent.iter().copied().fold(f64::INFINITY, f64::min);
