@@ -374,6 +374,10 @@ impl Guard {
         })
     }
 
+    fn is_retreating(&self) -> bool {
+        self.state == State::Tripped && self.drive() == Drive::On
+    }
+
     fn note_stop(&mut self) {
         self.arming.rest(self.tick);
         for a in &mut self.actuators {
@@ -594,7 +598,7 @@ impl Guard {
                 worst = Some((l.action, fault));
             }
         }
-        let retreats = self.state == State::Tripped && self.trip_action == Action::Retreat;
+        let retreats = self.trip_action == Action::Retreat && self.is_retreating();
         let stays = retreats && worst.is_some_and(|(action, _)| action == Action::Retreat);
         self.unrelieved = if stays {
             self.unrelieved.saturating_add(1)

@@ -122,6 +122,11 @@ impl<C: Clock> RtLoop<C> {
         Ok((own, user, layout))
     }
 
+    /// The clock by which it cycles.
+    pub fn clock(&self) -> &C {
+        &self.clock
+    }
+
     /// All limits in force, those of bench, rig and session together.
     pub fn limits(&self) -> Vec<ActiveLimit> {
         self.guard.limits().collect()

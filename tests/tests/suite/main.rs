@@ -11,6 +11,7 @@
 )]
 
 mod architecture;
+mod blessed;
 mod closed_form;
 mod fault_matrix;
 mod hardware_ethercat;
@@ -24,6 +25,7 @@ mod pantograph_lqg;
 mod pantograph_steady;
 mod rig_work;
 mod safety;
+mod stop_law;
 mod wire_shape;
 
 use rt_core::no_alloc::CountingAllocator;
