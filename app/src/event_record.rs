@@ -373,24 +373,6 @@ mod tests {
                 EventKind::ArmingAsked { within_ticks: 2500 },
                 "arming within_ticks=2500",
             ),
-            (EventKind::PowerCut(Cut::SecondStop), "power-cut cause"),
-            (
-                EventKind::AtRest(Rest {
-                    is_still: true,
-                    after_s: 0.25,
-                    moved: 0.5,
-                }),
-                "at-rest still=1 after_s=0.25 moved_m=0.5",
-            ),
-            (
-                EventKind::Widened {
-                    column: 0,
-                    bench: (-1.0, 2.0),
-                    session: (-3.0, 4.0),
-                },
-                "widened channel bench_low=-1 bench_high=2 low=-3 high=4",
-            ),
-            (EventKind::RigDone(RigCommand::Reset), "reset"),
             (EventKind::ArmingExpired, "arming.expired"),
             (
                 EventKind::Insisted(Objection::RealTime),
@@ -448,6 +430,31 @@ mod tests {
                 "home.refused",
             ),
             (EventKind::RigDone(RigCommand::StopHoming), "home.stopped"),
+            (EventKind::PowerCut(Cut::SecondStop), "power-cut cause"),
+            (
+                EventKind::AtRest(Rest {
+                    is_still: true,
+                    after_s: 0.25,
+                    moved: 0.5,
+                }),
+                "at-rest still=1 after_s=0.25 moved_m=0.5",
+            ),
+            (
+                EventKind::Widened {
+                    column: 0,
+                    bench: (-1.0, 2.0),
+                    session: (-3.0, 4.0),
+                },
+                "widened channel bench_low=-1 bench_high=2 low=-3 high=4",
+            ),
+            (EventKind::RigDone(RigCommand::Reset), "reset"),
+            (
+                EventKind::RigRefused {
+                    command: RigCommand::Reset,
+                    refusal: RigRefusal::NotSupported,
+                },
+                "reset.refused",
+            ),
         ];
         let mut seen = Vec::new();
         for (kind, expected) in cases {

@@ -65,6 +65,22 @@ impl Scratch {
             .join("assets/rigs/simulated-dsa-380.ron")
             .canonicalize()
             .unwrap();
+        self.session_on(&rig, from, to)
+    }
+
+    /// The same on a rig that bears a machine which is busy with other tests: one that stalls the loop is not what is
+    /// tested then.
+    pub fn patient_session(&self, from: &str, to: &str) -> String {
+        let assets = root().join("assets").canonicalize().unwrap();
+        let text = std::fs::read_to_string(assets.join("rigs/simulated-dsa-380.ron")).unwrap();
+        let text = text.replace("\"../", &format!("\"{}/", assets.display()));
+        let patient = text.replace("low: -50.0, high: 500.0", "low: -20000.0, high: 20000.0");
+        assert_ne!(patient, text);
+        let rig = self.file("patient-rig.ron", &patient);
+        self.session_on(Path::new(&rig), from, to)
+    }
+
+    fn session_on(&self, rig: &Path, from: &str, to: &str) -> String {
         let text = format!(
             "Session(\n    title: \"test\",\n    bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),\n    \
              rig: \"{}\",\n    seconds: 3.0,\n)\n",
