@@ -10,6 +10,7 @@
     reason = "a failing test has to fail loudly"
 )]
 
+mod alone;
 mod calibrate;
 mod cli;
 mod common;

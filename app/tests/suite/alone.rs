@@ -1,0 +1,3 @@
+//! Tests that need punctual cycles: `./check` runs nothing beside them.
+
+mod stop_signals;
