@@ -23,6 +23,7 @@ mod load_cells;
 mod no_alloc;
 mod pantograph_lqg;
 mod pantograph_steady;
+mod random_protection;
 mod rig_work;
 mod safety;
 mod stop_law;
