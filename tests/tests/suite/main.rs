@@ -24,6 +24,7 @@ mod pantograph_lqg;
 mod pantograph_steady;
 mod rig_work;
 mod safety;
+mod stopping;
 mod wire_shape;
 
 use rt_core::no_alloc::CountingAllocator;
