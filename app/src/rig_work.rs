@@ -7,6 +7,7 @@ pub mod home;
 pub mod identify;
 pub mod job;
 pub mod jog;
+pub mod offline;
 pub mod play;
 pub mod scan;
 

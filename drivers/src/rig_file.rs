@@ -2,10 +2,12 @@
 
 use crate::cells;
 use crate::hardware::{HardwareConfig, HardwareError, HardwareRig};
+use crate::protection;
 use crate::simulated::{self, Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::calibration::store::Library;
 use rt_core::file::{self, FieldError, FileContent, FileError};
 use rt_core::model::pantograph::Pantograph;
+use rt_core::pacing::NANOS_PER_SECOND;
 use rt_core::rig::{CellSpec, KnownRig, Rig, RigSpec};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
@@ -55,6 +57,13 @@ impl RigFile {
         }
     }
 
+    fn uplift_n(&mut self) -> &mut f64 {
+        match self {
+            RigFile::Simulated(config) => &mut config.uplift_n,
+            RigFile::Hardware(config) => &mut config.uplift_n,
+        }
+    }
+
     /// The load cells without their calibrations, and the directory of these.
     fn cells(&self) -> (Vec<CellSpec>, Option<&String>) {
         match self {
@@ -100,6 +109,20 @@ pub struct RigSetup<'a> {
 pub fn rig_pantograph(path: &Path) -> Result<Pantograph, FileError> {
     let rig: RigFile = file::load(path)?;
     file::load(&base_of(path).join(rig.pantograph()))
+}
+
+/// What protects at a rig, hazard by hazard, by its file alone: nothing is contacted. A file that is refused at load still
+/// gets its table if it can be parsed.
+pub fn protection_of(path: &Path, period_s: f64) -> Result<protection::Table, FileError> {
+    let text = std::fs::read_to_string(path).map_err(|source| FileError::Unreadable {
+        kind: RigFile::KIND,
+        path: path.to_owned(),
+        source,
+    })?;
+    let rig: RigFile = file::parse_unchecked(&text, path)?;
+    let pantograph = file::load::<Pantograph>(&base_of(path).join(rig.pantograph()));
+    let pantograph = pantograph.as_ref().map_err(|e| e.to_string());
+    Ok(protection::Table::of(&rig, pantograph, period_s))
 }
 
 /// A rig as a simulation: itself, or what is known of the hardware.
@@ -155,22 +178,26 @@ fn found_cells(path: &Path, rig: &RigFile, own: Option<&Path>) -> Result<FoundCe
 
 /// Reads a rig file and builds the rig; files named in it are found relative to it.
 pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigError> {
-    let rig: RigFile = file::load(path)?;
+    let mut rig: RigFile = file::load(path)?;
     let cells = found_cells(path, &rig, setup.own_calibrations.as_deref())?.cells;
+    let pantograph = file::load(&base_of(path).join(rig.pantograph()))?;
+    if let Some(uplift_n) = setup.uplift_n {
+        *rig.uplift_n() = uplift_n;
+    }
+    let period_s = setup.period_nanos as f64 / NANOS_PER_SECOND as f64;
+    protection::require(&rig, &pantograph, period_s).map_err(|source| FileError::Senseless {
+        kind: RigFile::KIND,
+        path: path.to_owned(),
+        source,
+    })?;
     match rig {
-        RigFile::Simulated(mut config) => {
-            config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
-            let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
-            Ok(Box::new(SimulatedRig::build(
-                &config,
-                &pantograph,
-                cells,
-                setup,
-            )))
-        }
-        RigFile::Hardware(mut config) => {
-            config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
-            let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
+        RigFile::Simulated(config) => Ok(Box::new(SimulatedRig::build(
+            &config,
+            &pantograph,
+            cells,
+            setup,
+        ))),
+        RigFile::Hardware(config) => {
             let opened =
                 HardwareRig::open(&config, cells, &pantograph, &setup.time, setup.period_nanos);
             let rig = opened.map_err(|source| RigError::Hardware {

@@ -11,10 +11,11 @@ mod sensor;
 
 pub use config::{
     ActuatorConfig, CircuitConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig,
-    MotorConfig, PositionSensorConfig, SimulatedConfig,
+    MotorConfig, PositionSensorConfig, SimulatedConfig, SpecimenConfig,
 };
 pub use fault::{Injection, Signal, SimFault};
 pub use load_cell::RAW as RAW_READINGS;
+pub(crate) use plant::MAX_SUBSTEP_S as SUBSTEP_S;
 pub use plant::{Plant, PlantModel};
 
 use crate::intern::intern;

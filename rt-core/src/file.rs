@@ -134,22 +134,27 @@ pub fn load<T: FileContent>(path: &Path) -> Result<T, FileError> {
 
 /// Parses and checks the text of a file; `path` is only named in errors.
 pub fn parse<T: FileContent>(text: &str, path: &Path) -> Result<T, FileError> {
-    // Neither `Some` nor a second pair of brackets needs to be spelled out.
-    let options = ron::Options::default()
-        .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
-    let content: T = options.from_str(text).map_err(|e| FileError::Malformed {
-        kind: T::KIND,
-        path: path.to_owned(),
-        line: e.span.start.line,
-        column: e.span.start.col,
-        problem: e.code.to_string(),
-    })?;
+    let content: T = parse_unchecked(text, path)?;
     content.check().map_err(|source| FileError::Senseless {
         kind: T::KIND,
         path: path.to_owned(),
         source,
     })?;
     Ok(content)
+}
+
+/// Parses the text of a file without asking whether its values make sense: for saying what is wrong with it.
+pub fn parse_unchecked<T: FileContent>(text: &str, path: &Path) -> Result<T, FileError> {
+    // Neither `Some` nor a second pair of brackets needs to be spelled out.
+    let options = ron::Options::default()
+        .with_default_extension(Extensions::IMPLICIT_SOME | Extensions::UNWRAP_VARIANT_NEWTYPES);
+    options.from_str(text).map_err(|e| FileError::Malformed {
+        kind: T::KIND,
+        path: path.to_owned(),
+        line: e.span.start.line,
+        column: e.span.start.col,
+        problem: e.code.to_string(),
+    })
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! `pantobench rig`: puts a rig to work: scan, home, check, jog, identify.
 
+mod check;
 mod identify;
 
 use super::{Failure, text};
-use crate::rig_work::check::{self, Checked};
 use crate::rig_work::home;
 use crate::rig_work::jog::{self, Goal, Wanted};
 use crate::rig_work::play::Stand;
@@ -34,11 +34,12 @@ enum RigCommand {
     /// Home a drive that does not know where it is. The motor moves by itself.
     #[command(after_help = "Example: pantobench rig home assets/rigs/simulated-interlocks.ron")]
     Home(RigArguments),
-    /// Wiring and signs with moves of a fraction of a millimetre.
+    /// Wiring and signs with moves of a fraction of a millimetre; with --offline what protects, by the file alone.
     #[command(
-        after_help = "Example: pantobench rig check assets/rigs/simulated-load-cells.ron --json"
+        after_help = "Example: pantobench rig check assets/rigs/simulated-load-cells.ron --json\n\
+                      Example: pantobench rig check assets/rigs/ethercat-dsa-380.ron --offline"
     )]
-    Check(RigArguments),
+    Check(check::CheckArguments),
     /// Move the motor within its range, hold it, read position and force, park again.
     Jog(JogArguments),
     /// Identify motor, delays, pad and noise; show old against new.
@@ -103,7 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         RigCommand::Scan(a) => run_scan(a),
         RigCommand::Home(a) => run_home(a),
-        RigCommand::Check(a) => run_check(a),
+        RigCommand::Check(a) => check::run(a),
         RigCommand::Jog(a) => run_jog(a),
         RigCommand::Identify(a) => identify::run(a),
     }
@@ -241,51 +242,6 @@ fn run_home(a: &RigArguments) -> Result<(), Failure> {
     }
     tell_next("home");
     Ok(())
-}
-
-fn run_check(a: &RigArguments) -> Result<(), Failure> {
-    let checked = check::check(&a.stand()?, &mut say)?;
-    if a.json {
-        say!("{}", check_json(&checked));
-    } else {
-        print_check(&checked);
-    }
-    let failed: Vec<&str> = checked
-        .items
-        .iter()
-        .filter(|item| !item.held)
-        .map(|item| item.id.as_str())
-        .collect();
-    if failed.is_empty() {
-        tell_next("check");
-        return Ok(());
-    }
-    Err(Failure::Result(format!("not held: {}", failed.join(", "))))
-}
-
-fn check_json(checked: &Checked) -> Value {
-    let items = checked.items.iter().map(|i| {
-        json!({ "id": i.id, "question": i.question, "held": i.held, "found": i.found, "advice": i.advice })
-    });
-    json!({
-        "held": checked.is_held(), "step_m": checked.step_m, "force_noise_n": checked.force_noise_n,
-        "position_noise_m": checked.position_noise_m, "items": items.collect::<Vec<_>>(),
-    })
-}
-
-fn print_check(checked: &Checked) {
-    let rows: Vec<Vec<String>> = checked
-        .items
-        .iter()
-        .map(|i| {
-            let held = if i.held { "held" } else { "NOT HELD" };
-            vec![i.question.clone(), held.into(), i.found.clone()]
-        })
-        .collect();
-    text::table(&["question", "", "found"], &rows);
-    for item in checked.items.iter().filter(|i| !i.held) {
-        say!("\n{}: {}", item.question, item.advice);
-    }
 }
 
 fn run_jog(a: &JogArguments) -> Result<(), Failure> {

@@ -1,5 +1,7 @@
 //! The rig: whether it is connected, what its devices do, what it measures, and how its load cells are calibrated.
 
+mod protection;
+
 use crate::calibration_keeper::Keeper;
 use crate::panels::calibration::{AVERAGED_S, Bench, Decision, Wizard, title};
 use crate::panels::mark::{Mark, marked};
@@ -7,6 +9,7 @@ use crate::theme;
 use crate::units::{fixed_width, grouped, shown};
 use crate::view::{Ask, View};
 use eframe::egui::{self, Button, Grid, RichText, ScrollArea, Ui};
+use protection::Protection;
 use rt_core::calibration::date::Date;
 use rt_core::calibration::reading::Reading;
 use rt_core::calibration::store::Library;
@@ -27,6 +30,7 @@ pub struct RigPanel {
     is_read: bool,
     wizard: Option<(usize, Wizard)>,
     problem: Option<String>,
+    protection: Protection,
 }
 
 /// From this width on things stand beside each other.
@@ -39,6 +43,7 @@ impl RigPanel {
     /// For a rig that the loop drives. `file` is the rig's, `own` where new calibrations go.
     pub fn new(link: RigLink, file: PathBuf, own: PathBuf) -> Self {
         Self {
+            protection: Protection::of(file.clone()),
             keeper: Keeper::new(file, own),
             library: Library::default(),
             is_read: false,
@@ -68,6 +73,8 @@ impl RigPanel {
                         inputs(&mut halves[0], view);
                         self.cells(&mut halves[1], view, operator);
                     });
+                    ui.separator();
+                    self.protection.show(ui);
                     return;
                 }
                 self.connection(ui);
@@ -75,6 +82,8 @@ impl RigPanel {
                 inputs(ui, view);
                 ui.separator();
                 self.cells(ui, view, operator);
+                ui.separator();
+                self.protection.show(ui);
             });
     }
 

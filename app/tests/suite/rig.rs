@@ -153,3 +153,89 @@ fn with_end(text: &str, day: &str) -> String {
     };
     format!("{}valid_until: {value},{}", &text[..at], &text[line_end..])
 }
+
+/// The keys that are fixed, the exit codes, and that nothing is contacted.
+#[test]
+fn check_offline_says_what_protects_and_what_does_not_by_the_file_alone() {
+    let scratch = Scratch::new("rig-offline");
+    let offline = |rig: &str| pantobench(&["rig", "check", rig, "--offline", "--json"]);
+    let simulated = offline(&asset("simulated-interlocks.ron"));
+    assert_eq!(simulated.status.code(), Some(0), "{}", stderr(&simulated));
+    let found = json(&simulated);
+    assert_eq!(found["ok"], true);
+    for key in [
+        "speed_m_s",
+        "reaction_s",
+        "distance_m",
+        "available_m",
+        "peak_force_n",
+    ] {
+        assert!(found["stopping"][key].as_f64().unwrap() > 0.0, "{key}");
+    }
+    let hazards = found["hazards"].as_array().unwrap();
+    assert!(hazards.len() >= 14);
+    for hazard in hazards {
+        assert!(hazard["id"].is_string() && hazard["note"].is_string());
+        assert!(["ok", "weak", "missing"].contains(&hazard["state"].as_str().unwrap()));
+        let is_protected = !hazard["protected_by"].as_array().unwrap().is_empty();
+        assert!(is_protected || hazard["state"] != "ok", "{hazard}");
+    }
+
+    // Hardware on an interface that does not exist: nothing is contacted, and what is missing is exit code 1.
+    let text = std::fs::read_to_string(asset("ethercat-dsa-380.ron")).unwrap();
+    let assets = root().join("assets").canonicalize().unwrap();
+    let text = text
+        .replace("\"../", &format!("\"{}/", assets.display()))
+        .replace("port: InProcess", "port: Interface(\"no-such-card\")");
+    let begin = text.find("interlocks: [").unwrap();
+    let end = begin + text[begin..].find("],").unwrap() + 2;
+    let no_circuits = format!("{}{}", &text[..begin], &text[end..]);
+    let missing = offline(&scratch.file("no-circuits.ron", &no_circuits));
+    assert_eq!(missing.status.code(), Some(1), "{}", stderr(&missing));
+    let found = json(&missing);
+    assert_eq!(found["ok"], false);
+    let state = |id: &str| {
+        let hazards = found["hazards"].as_array().unwrap();
+        let hazard = hazards.iter().find(|h| h["id"] == id).unwrap();
+        hazard["state"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(state("reaching_in"), "missing");
+    assert_eq!(state("overload_of_specimen"), "ok");
+    assert!(
+        stderr(&missing).contains("reaching_in"),
+        "{}",
+        stderr(&missing)
+    );
+
+    // A file that is refused at load has its table, and the refusal in it.
+    let senseless = text.replace("max_speed_m_per_s: 0.7", "max_speed_m_per_s: 700.0");
+    let refused = offline(&scratch.file("millimetres.ron", &senseless));
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    let found = json(&refused);
+    assert_eq!(
+        (&found["ok"], &found["stopping"]),
+        (&Value::Bool(false), &Value::Null)
+    );
+    let notes = found["hazards"].as_array().unwrap().iter();
+    let notes: Vec<&str> = notes.filter_map(|h| h["note"].as_str()).collect();
+    assert!(
+        notes
+            .iter()
+            .any(|n| n.contains("700 looks like millimetres")),
+        "{notes:?}"
+    );
+
+    // No rig file at all, and words for a person.
+    let nothing = offline(&scratch.file("nothing.ron", "Simulated("));
+    assert_eq!(nothing.status.code(), Some(2));
+    let shown = pantobench(&["rig", "check", &asset("simulated-dsa-380.ron"), "--offline"]);
+    let text = String::from_utf8(shown.stdout).unwrap();
+    for words in [
+        "Stopping from 0.7 m/s",
+        "MISSING",
+        "overload_of_specimen",
+        "+ limit of the force",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}

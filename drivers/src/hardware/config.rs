@@ -9,7 +9,7 @@ use crate::linudp::LinUdpConfig;
 use crate::serial::SerialConfig;
 use crate::simulated::{
     ActuatorConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig, MotorConfig,
-    PositionSensorConfig, SimulatedConfig,
+    PositionSensorConfig, SimulatedConfig, SpecimenConfig,
 };
 use rt_core::file::FieldError;
 use rt_core::guard::Limit;
@@ -57,6 +57,9 @@ pub struct HardwareConfig {
     pub drive: String,
     /// Which input is what.
     pub signals: SignalsConfig,
+    /// What stands under the motor, and what it bears: has to be stated before anything is moved.
+    #[serde(default)]
+    pub specimen: Option<SpecimenConfig>,
     /// What `pantobench emulate` needs to know besides; `None`: an emulated rig without noise.
     #[serde(default)]
     pub emulated: Option<EmulatedConfig>,
@@ -162,6 +165,7 @@ impl HardwareConfig {
             safety: self.safety,
             interlocks: Vec::new(),
             homing: emulated.and_then(|e| e.homing),
+            specimen: self.specimen,
         }
     }
 

@@ -1,6 +1,7 @@
 //! The file of a simulated rig. Units are in the names; every field is explained here.
 
 use super::load_cell::RAW;
+use crate::protection::plausible;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
 use rt_core::rig::{ActuatorSpec, AtRest, KnownRig, SafetySpec, Unloads};
@@ -53,6 +54,19 @@ pub struct SimulatedConfig {
     /// The drive does not know where it is after it was switched on; `None`: it does.
     #[serde(default)]
     pub homing: Option<HomingConfig>,
+    /// What stands under the motor, and what it bears. A simulated rig without it can hurt nothing: its stopping
+    /// distance is shown and refuses nothing.
+    #[serde(default)]
+    pub specimen: Option<SpecimenConfig>,
+}
+
+/// The specimen, as far as it has to be protected.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SpecimenConfig {
+    /// The contact force that it bears without damage, in N. What a motor at its permitted speed reaches before it has
+    /// stopped has to stay below.
+    pub bears_n: f64,
 }
 
 /// A safety circuit of a simulated rig: an emergency stop, a door, a limit switch. It is closed unless a fault opens it.
@@ -96,6 +110,10 @@ pub struct MotorConfig {
     pub stroke_low_m: f64,
     /// Upper mechanical stop of the reference, in m.
     pub stroke_high_m: f64,
+    /// The largest acceleration that the motor can do with all that it moves, in m/s², identified or from its data sheet;
+    /// no braking beyond it is believed. `None`: not known.
+    #[serde(default)]
+    pub max_acceleration_m_per_s2: Option<f64>,
 }
 
 /// Pure delays.
@@ -181,7 +199,7 @@ pub struct ActuatorConfig {
     pub travel_speed_m_per_s: f64,
     /// Acceleration of those moves, in m/s².
     pub travel_acceleration_m_per_s2: f64,
-    /// Deceleration from the bench's own speed when it is stopped or tripped, in m/s².
+    /// Deceleration from the bench's own speed when it is stopped or tripped, in m/s²; at most what the motor can do.
     pub braking_m_per_s2: f64,
     /// Largest tolerated distance between reference and position, in m.
     pub max_tracking_error_m: f64,
@@ -218,13 +236,10 @@ impl SimulatedConfig {
 
     /// Refuses values that make no sense.
     pub fn check(&self) -> Result<(), FieldError> {
-        if self.pad_pulls {
-            require_within("uplift_n", self.uplift_n, -2000.0, 2000.0, "N")?;
-        } else {
-            require_not_negative("uplift_n", self.uplift_n, "N")?;
-        }
-        require_positive("pad_stiffness_n_per_m", self.pad_stiffness_n_per_m, "N/m")?;
-        require_not_negative("pad_damping_ns_per_m", self.pad_damping_ns_per_m, "N s/m")?;
+        let least_uplift_n = if self.pad_pulls { -2000.0 } else { 0.0 };
+        plausible::UPLIFT.require_from(least_uplift_n, "uplift_n", self.uplift_n)?;
+        plausible::PAD_STIFFNESS.require("pad_stiffness_n_per_m", self.pad_stiffness_n_per_m)?;
+        plausible::PAD_DAMPING.require("pad_damping_ns_per_m", self.pad_damping_ns_per_m)?;
         self.motor.check().map_err(|e| e.within("motor"))?;
         for (field, value) in [
             ("delays.reference_s", self.delays.reference_s),
@@ -250,6 +265,9 @@ impl SimulatedConfig {
                 .map_err(|e| e.within(&format!("limits[{i}]")))?;
         }
         self.check_ranges()?;
+        if let Some(specimen) = &self.specimen {
+            plausible::FORCE.require("specimen.bears_n", specimen.bears_n)?;
+        }
         self.safety.check().map_err(|e| e.within("safety"))?;
         self.check_circuits()?;
         if let Some(homing) = &self.homing {
@@ -426,7 +444,20 @@ impl MotorConfig {
             self.stroke_low_m,
             2.0,
             "m",
-        )
+        )?;
+        if self.stroke_low_m >= self.stroke_high_m {
+            return Err(FieldError::new(
+                "stroke_high_m",
+                format!(
+                    "is {} m, and stroke_low_m is {} m; expected a stroke that has a length",
+                    self.stroke_high_m, self.stroke_low_m
+                ),
+            ));
+        }
+        match self.max_acceleration_m_per_s2 {
+            Some(most) => plausible::ACCELERATION.require("max_acceleration_m_per_s2", most),
+            None => Ok(()),
+        }
     }
 }
 
@@ -439,7 +470,7 @@ impl ForceSensorConfig {
         if let Some(step) = self.resolution_n {
             require_positive("resolution_n", step, "N")?;
         }
-        require_positive("range_n", self.range_n, "N")?;
+        plausible::FORCE.require("range_n", self.range_n)?;
         if !cells.is_empty() && (self.noise_n > 0.0 || self.resolution_n.is_some()) {
             return Err(FieldError::new(
                 "noise_n",
@@ -499,22 +530,27 @@ impl ActuatorConfig {
         )?;
         require_within("high_m", self.high_m, self.low_m, motor.stroke_high_m, "m")?;
         require_within("park_m", self.park_m, self.low_m, self.high_m, "m")?;
-        require_positive("max_speed_m_per_s", self.max_speed_m_per_s, "m/s")?;
-        require_positive("travel_speed_m_per_s", self.travel_speed_m_per_s, "m/s")?;
-        require_positive(
+        plausible::SPEED.require("max_speed_m_per_s", self.max_speed_m_per_s)?;
+        plausible::TRAVEL_SPEED.require("travel_speed_m_per_s", self.travel_speed_m_per_s)?;
+        plausible::ACCELERATION.require(
             "travel_acceleration_m_per_s2",
             self.travel_acceleration_m_per_s2,
-            "m/s²",
         )?;
         let least = self.travel_acceleration_m_per_s2;
-        require_within(
-            "braking_m_per_s2",
-            self.braking_m_per_s2,
-            least,
-            1000.0,
-            "m/s²",
-        )?;
-        require_positive("max_tracking_error_m", self.max_tracking_error_m, "m")?;
+        plausible::ACCELERATION.require_from(least, "braking_m_per_s2", self.braking_m_per_s2)?;
+        if let Some(most) = motor.max_acceleration_m_per_s2
+            && self.braking_m_per_s2 > most
+        {
+            return Err(FieldError::new(
+                "braking_m_per_s2",
+                format!(
+                    "is {} m/s²; motor.max_acceleration_m_per_s2 says that the motor does at most {most} m/s²: brake with \
+                     that or less",
+                    self.braking_m_per_s2
+                ),
+            ));
+        }
+        plausible::TRACKING_ERROR.require("max_tracking_error_m", self.max_tracking_error_m)?;
         require_within(
             "tracking_cycles",
             f64::from(self.tracking_cycles),

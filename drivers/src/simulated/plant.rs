@@ -12,9 +12,10 @@ use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
 
 /// Longest substep, in s: contact changes and delays are resolved this finely.
-const MAX_SUBSTEP_S: f64 = 50e-6;
+pub(crate) const MAX_SUBSTEP_S: f64 = 50e-6;
 
 /// x⁺ = Φ x + γ_r r + γ_0, with Φ row by row.
+#[derive(Clone)]
 struct Substep {
     phi: Vec<f64>,
     gamma_r: Vec<f64>,
@@ -22,6 +23,7 @@ struct Substep {
 }
 
 /// Constant data of a plant.
+#[derive(Clone)]
 pub struct PlantModel {
     states: usize,
     contact: Substep,
@@ -169,6 +171,28 @@ impl Plant {
             delayed_force: force,
             model,
         }
+    }
+
+    /// The same with a motor that arrives at that position with a speed, in m/s, behind a reference that has moved so for
+    /// long; the specimen still rests. `substep_s` is that of the model.
+    pub(crate) fn in_motion(model: PlantModel, position: f64, speed: f64, substep_s: f64) -> Self {
+        let motor = model.motor;
+        let lag_s = 2.0 * motor.damping_ratio / motor.omega_rad_per_s;
+        let mut plant = Self::at_rest(model, position);
+        plant.x[1] = speed;
+        let delay = plant.model.reference_delay;
+        let line = &mut plant.reference_line;
+        // `next` is the slot that is written first; the one behind it is due first.
+        for (k, value) in line.values.iter_mut().enumerate() {
+            *value = position + speed * (lag_s + k.saturating_sub(1) as f64 * substep_s);
+        }
+        plant.reference = position + speed * (lag_s + delay as f64 * substep_s);
+        plant
+    }
+
+    /// The newest reference that it was sent.
+    pub(crate) fn reference(&self) -> f64 {
+        self.reference
     }
 
     /// The reference that the motor is sent from now on.

@@ -27,6 +27,7 @@ mod random_protection;
 mod rig_work;
 mod safety;
 mod stop_law;
+mod stopping;
 mod wire_shape;
 
 use rt_core::no_alloc::CountingAllocator;

@@ -237,6 +237,32 @@ fn a_load_cell_is_calibrated_from_the_first_click_to_the_force() {
 }
 
 #[test]
+fn what_protects_and_what_does_not_is_shown_in_words() {
+    for (size, dark, picture) in [
+        ([420.0, 2400.0], true, "protection-420-dark.png"),
+        ([1000.0, 1800.0], false, "protection-1000-light.png"),
+    ] {
+        let mut station = Station::new("load-cells.ron", &format!("protection-{dark}"));
+        station.cycles(10);
+        let mut harness = harness(station, size, dark);
+        for _ in 0..500 {
+            harness.run_steps(2);
+            if harness.state().panel.protection.is_read() {
+                break;
+            }
+            std::thread::park_timeout(Duration::from_millis(10));
+        }
+        harness.run_steps(2);
+        look(&mut harness, picture);
+        harness.get_by_label("Protection");
+        harness.get_by_label_contains("Stopping from 0.7 m/s");
+        harness.get_by_label("ok: The motor presses the specimen to pieces");
+        harness.get_by_label("missing: Someone reaches into the rig while it moves");
+        harness.get_by_label_contains("limit of the force, -50 to 500 N");
+    }
+}
+
+#[test]
 fn a_wrong_weight_is_refused_and_taken_again() {
     let mut station = Station::new("load-cells.ron", "wrong");
     station.cycles(1200);
