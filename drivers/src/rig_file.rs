@@ -39,6 +39,16 @@ impl RigFile {
         }
     }
 
+    /// The same with another lift of the pantograph, in N, where there is one.
+    pub fn with_uplift(mut self, uplift_n: Option<f64>) -> Self {
+        let own = match &mut self {
+            RigFile::Simulated(config) => &mut config.uplift_n,
+            RigFile::Hardware(config) => &mut config.uplift_n,
+        };
+        *own = uplift_n.unwrap_or(*own);
+        self
+    }
+
     /// The rig as a simulation: itself, or what is known of the hardware.
     pub fn model(self) -> SimulatedConfig {
         match self {
@@ -157,9 +167,8 @@ fn found_cells(path: &Path, rig: &RigFile, own: Option<&Path>) -> Result<FoundCe
 pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigError> {
     let rig: RigFile = file::load(path)?;
     let cells = found_cells(path, &rig, setup.own_calibrations.as_deref())?.cells;
-    match rig {
-        RigFile::Simulated(mut config) => {
-            config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
+    match rig.with_uplift(setup.uplift_n) {
+        RigFile::Simulated(config) => {
             let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
             Ok(Box::new(SimulatedRig::build(
                 &config,
@@ -168,8 +177,7 @@ pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigErr
                 setup,
             )))
         }
-        RigFile::Hardware(mut config) => {
-            config.uplift_n = setup.uplift_n.unwrap_or(config.uplift_n);
+        RigFile::Hardware(config) => {
             let pantograph = file::load(&base_of(path).join(&config.pantograph))?;
             let opened =
                 HardwareRig::open(&config, cells, &pantograph, &setup.time, setup.period_nanos);
