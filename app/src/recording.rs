@@ -194,6 +194,16 @@ pub fn hash(bytes: &[u8]) -> u64 {
     })
 }
 
+/// The header's entry with the name of a cell's calibration.
+pub fn calibration_of(cell: &str) -> String {
+    format!("calibration_of_{cell}")
+}
+
+/// The header's entry with the line of a cell's calibration: slope in N a unit of the reading, offset in N.
+pub fn line_of(cell: &str) -> String {
+    format!("calibration_line_of_{cell}")
+}
+
 /// What the recording of a run says about itself.
 pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader, String> {
     let loaded = subject.loaded;
@@ -216,10 +226,15 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
     // Those that a start uses now; what is changed afterwards is an event of the recording.
     let found = find_cells(&loaded.rig_path(), Some(&home::calibrations_dir()));
     for cell in found.map_err(|e| e.to_string())?.cells {
-        let id = cell
-            .calibration
-            .map_or_else(|| "none".to_owned(), |c| c.id.to_string());
-        further.insert(format!("calibration_of_{}", cell.id), id);
+        let id = match &cell.calibration {
+            None => "none".to_owned(),
+            Some(c) => {
+                let (slope, offset) = (c.line.slope_n_per_unit, c.line.offset_n);
+                further.insert(line_of(&cell.id), format!("{slope} {offset}"));
+                c.id.to_string()
+            }
+        };
+        further.insert(calibration_of(&cell.id), id);
     }
     let speed_kmh = match &loaded.session.bench {
         BenchConfig::PantographLqg(config) => Some(config.speed_kmh),

@@ -12,6 +12,7 @@ mod tests;
 
 pub use config::{BusConfig, EmulatedConfig, HardwareConfig};
 
+use crate::cell_watch;
 use crate::cells::Cells;
 use crate::emulate::ethercat as emulated_ethercat;
 use crate::ethercat::{EthercatBus, Port};
@@ -568,6 +569,7 @@ impl HardwareConfig {
                 })
                 .into_iter()
                 .collect(),
+            watch: cell_watch::of_hardware(self, &cells),
             limits: self.limits.clone(),
             hangs_loads: false,
             safety: SafetySpec {

@@ -1,5 +1,6 @@
 //! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
 
+mod cell_watch;
 pub mod cells;
 pub mod emulate;
 pub mod ethercat;

@@ -2,7 +2,7 @@
 //! exchange by exchange, so that the whole loop can be computed again.
 
 use rt_core::channel::{Frame, Layout, LayoutError};
-use rt_core::rig::{Rig, RigFault, RigSpec};
+use rt_core::rig::{Rig, RigCommand, RigFault, RigRefusal, RigSpec};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// What one exchange brought.
@@ -65,6 +65,14 @@ impl Rig for ReplayRig {
         }
         exchange.fault.map_or(Ok(()), Err)
     }
+
+    /// Newtons are recorded as they were; only the guard has to know by which lines.
+    fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
+        match command {
+            RigCommand::Calibrate { .. } => Ok(()),
+            _ => Err(RigRefusal::NotSupported),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -83,6 +91,7 @@ mod tests {
             channels: vec![force],
             actuators: Vec::new(),
             frozen: Vec::new(),
+            watch: Default::default(),
             limits: Vec::new(),
             cells: Vec::new(),
             hangs_loads: false,

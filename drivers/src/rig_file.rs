@@ -41,6 +41,16 @@ impl RigFile {
         }
     }
 
+    /// The same with another lift of the pantograph, in N, where there is one.
+    pub fn with_uplift(mut self, uplift_n: Option<f64>) -> Self {
+        let own = match &mut self {
+            RigFile::Simulated(config) => &mut config.uplift_n,
+            RigFile::Hardware(config) => &mut config.uplift_n,
+        };
+        *own = uplift_n.unwrap_or(*own);
+        self
+    }
+
     /// The rig as a simulation: itself, or what is known of the hardware.
     pub fn model(self) -> SimulatedConfig {
         match self {
@@ -54,13 +64,6 @@ impl RigFile {
         match self {
             RigFile::Simulated(config) => &config.pantograph,
             RigFile::Hardware(config) => &config.pantograph,
-        }
-    }
-
-    fn uplift_n(&mut self) -> &mut f64 {
-        match self {
-            RigFile::Simulated(config) => &mut config.uplift_n,
-            RigFile::Hardware(config) => &mut config.uplift_n,
         }
     }
 
@@ -178,12 +181,9 @@ fn found_cells(path: &Path, rig: &RigFile, own: Option<&Path>) -> Result<FoundCe
 
 /// Reads a rig file and builds the rig; files named in it are found relative to it.
 pub fn load_rig(path: &Path, setup: RigSetup<'_>) -> Result<Box<dyn Rig>, RigError> {
-    let mut rig: RigFile = file::load(path)?;
+    let rig = file::load::<RigFile>(path)?.with_uplift(setup.uplift_n);
     let cells = found_cells(path, &rig, setup.own_calibrations.as_deref())?.cells;
     let pantograph = file::load(&base_of(path).join(rig.pantograph()))?;
-    if let Some(uplift_n) = setup.uplift_n {
-        *rig.uplift_n() = uplift_n;
-    }
     let period_s = setup.period_nanos as f64 / NANOS_PER_SECOND as f64;
     protection::require(&rig, &pantograph, period_s).map_err(|source| FileError::Senseless {
         kind: RigFile::KIND,

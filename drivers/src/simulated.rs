@@ -13,11 +13,12 @@ pub use config::{
     ActuatorConfig, CircuitConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig,
     MotorConfig, PositionSensorConfig, SimulatedConfig, SpecimenConfig,
 };
-pub use fault::{Injection, Signal, SimFault};
+pub use fault::{CellTrouble, Injection, Signal, SimFault};
 pub use load_cell::RAW as RAW_READINGS;
 pub(crate) use plant::MAX_SUBSTEP_S as SUBSTEP_S;
 pub use plant::{Plant, PlantModel};
 
+use crate::cell_watch;
 use crate::intern::intern;
 use crate::rig_file::RigSetup;
 use fault::Injector;
@@ -204,6 +205,7 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
             })
             .into_iter()
             .collect(),
+        watch: cell_watch::of_simulated(config),
         limits: config.limits.clone(),
         hangs_loads: !cells.is_empty(),
         safety: SafetySpec {
@@ -319,7 +321,11 @@ impl Rig for SimulatedRig {
                 if self.drive == Drive::On {
                     cells.remove_loads();
                 }
-                cells.read(truth, frame.t_s(), faults.force_stuck);
+                let t_s = frame.t_s();
+                for (cell, trouble) in faults.cells.into_iter().enumerate() {
+                    cells.trouble(cell, trouble, t_s);
+                }
+                cells.read(truth, t_s, faults.force_stuck);
                 for (column, reading) in self.columns.raw.iter().zip(cells.readings()) {
                     frame.values[*column] = reading;
                 }

@@ -1,5 +1,9 @@
 //! What can go wrong in a cycle, what is done about it, and how it is told to a person.
 
+mod cell;
+
+pub use cell::CellFault;
+
 use crate::bench::StepFault;
 use crate::channel::Layout;
 use crate::rig::RigFault;
@@ -77,6 +81,17 @@ pub enum Fault {
         /// What the limit's owner asked for.
         action: Action,
     },
+    /// One force sensor by itself is not right, or the force cannot be.
+    Cell {
+        /// Its column; for the force at rest that of the force.
+        column: usize,
+        /// What is wrong.
+        what: CellFault,
+        /// What was seen, in the unit that belongs to it.
+        measured: f64,
+        /// What it may be.
+        limit: f64,
+    },
     /// The actuator is not where it was told to be.
     Tracking {
         /// The command column.
@@ -141,7 +156,38 @@ impl Fault {
         use std::mem::discriminant;
         match (self, other) {
             (Fault::Rig(one), Fault::Rig(other)) => discriminant(one) == discriminant(other),
+            (Fault::Cell { what: one, .. }, Fault::Cell { what, .. }) if one != what => false,
             _ => discriminant(self) == discriminant(other) && self.column() == other.column(),
+        }
+    }
+
+    /// The fault that follows if it stays during a retreat.
+    pub(crate) fn unrelieved(&self) -> Option<Fault> {
+        match *self {
+            Fault::Limit {
+                column,
+                measured,
+                low,
+                high,
+                ..
+            } => Some(Fault::Unrelieved {
+                column,
+                measured,
+                low,
+                high,
+            }),
+            Fault::Cell {
+                column,
+                what: CellFault::Saturated,
+                measured,
+                limit,
+            } => Some(Fault::Unrelieved {
+                column,
+                measured,
+                low: limit.min(-limit),
+                high: limit.max(-limit),
+            }),
+            _ => None,
         }
     }
 
@@ -151,6 +197,7 @@ impl Fault {
             Fault::NotFinite { column }
             | Fault::Frozen { column, .. }
             | Fault::Limit { column, .. }
+            | Fault::Cell { column, .. }
             | Fault::Tracking { column, .. }
             | Fault::Unrelieved { column, .. }
             | Fault::Step(StepFault::NotFinite { column }) => Some(column),
@@ -197,6 +244,12 @@ impl Fault {
                 limit: Some(if measured < low { low } else { high }),
                 advice: "Find the cause in the second before the trip; acknowledge when the value is back.",
             },
+            Fault::Cell {
+                what,
+                measured,
+                limit,
+                ..
+            } => what.describe((id, label, unit), measured, limit),
             Fault::Tracking { error, limit, .. } => FaultText {
                 id: format!("tracking.{id}"),
                 what: format!(

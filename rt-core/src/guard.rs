@@ -14,6 +14,7 @@
 
 mod arming;
 mod authority;
+mod cells;
 mod limit;
 mod request;
 mod standstill;
@@ -23,11 +24,13 @@ pub use authority::{Loosened, Owned, Owner};
 pub use limit::{ActiveLimit, Limit, LimitSpec};
 pub use request::{Refusal, Request};
 
+use crate::calibration::Line;
 use crate::channel::{Frame, Layout, LayoutError};
 use crate::fault::{Action, Fault};
 use crate::rig::{ActuatorSpec, AtRest, RigSpec, Unloads};
 use crate::travel::Travel;
 use arming::Arming;
+use cells::{Cells, Moment};
 use serde::Deserialize;
 use standstill::Standstill;
 
@@ -186,6 +189,7 @@ pub struct Guard {
     dt: f64,
     limits: Vec<BoundLimit>,
     frozen: Vec<BoundFrozen>,
+    cells: Cells,
     actuators: Vec<Actuator>,
     measured: Vec<usize>,
     good_cycles: u32,
@@ -285,6 +289,7 @@ impl Guard {
             dt,
             limits,
             frozen,
+            cells: Cells::build(layout, rig, dt)?,
             actuators,
             measured,
             good_cycles: 0,
@@ -322,6 +327,12 @@ impl Guard {
         for f in &mut self.frozen {
             (f.last_bits, f.repeats) = (frame.values[f.column].to_bits(), 1);
         }
+        self.cells.resume(frame);
+    }
+
+    /// A load cell's readings mean other newtons from now on.
+    pub fn calibrate(&mut self, cell: usize, line: Line) {
+        self.cells.calibrate(cell, line);
     }
 
     /// The state now.
@@ -511,7 +522,10 @@ impl Guard {
 
     /// Armed → Running when that was asked for and everything rests; `true` in that cycle.
     pub fn start_if_settled(&mut self) -> bool {
-        let starts = self.state == State::Armed && self.run_requested && self.at_rest;
+        let starts = self.state == State::Armed
+            && self.run_requested
+            && self.at_rest
+            && self.cells.let_run();
         if starts {
             self.state = State::Running;
             self.at_rest = false;
@@ -598,6 +612,19 @@ impl Guard {
                 worst = Some((l.action, fault));
             }
         }
+        let powered = frame.drive == Drive::On;
+        let moment = Moment {
+            tick: self.tick,
+            powered,
+            parked: powered && self.state == State::Armed && self.at_rest,
+        };
+        // A cell at its end says that the force is larger than what a limit sees of it.
+        let saturated = self.cells.find_saturated(frame, moment);
+        if let Some(saturated) = saturated
+            && worst.is_none_or(|(action, _)| action < Action::Retreat)
+        {
+            worst = Some((Action::Retreat, saturated));
+        }
         let retreats = self.trip_action == Action::Retreat && self.is_retreating();
         let stays = retreats && worst.is_some_and(|(action, _)| action == Action::Retreat);
         self.unrelieved = if stays {
@@ -606,24 +633,15 @@ impl Guard {
             0
         };
         if self.unrelieved > self.relief_cycles
-            && let Some((
-                _,
-                Fault::Limit {
-                    column,
-                    measured,
-                    low,
-                    high,
-                    ..
-                },
-            )) = worst
+            && let Some(fault) = worst.and_then(|(_, fault)| fault.unrelieved())
         {
-            let fault = Fault::Unrelieved {
-                column,
-                measured,
-                low,
-                high,
-            };
             worst = Some((Action::PowerOff, fault));
+        }
+        let cell = self.cells.check(frame, moment, &mut warnings);
+        if let Some(cell) = cell
+            && worst.is_none_or(|(action, _)| action < Action::Retreat)
+        {
+            worst = Some((Action::Retreat, cell));
         }
         for a in &mut self.actuators {
             // What was sent, not what the bench proposes for the next exchange.
@@ -664,7 +682,8 @@ impl Guard {
                 }
             }
             Fault::Limit { action, .. } => action,
-            Fault::Step(_) => Action::Retreat,
+            // What presses is not known any more: away from it.
+            Fault::Step(_) | Fault::Cell { .. } => Action::Retreat,
             Fault::Misses { .. } | Fault::Allocation { .. } => Action::Stop,
         }
     }

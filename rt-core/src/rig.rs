@@ -1,6 +1,7 @@
 //! What a rig is: the hardware behind the loop, or its simulation. Drivers implement [`Rig`].
 
 pub mod al_code;
+pub mod cell_watch;
 mod compensation;
 pub mod device;
 pub mod fault;
@@ -19,6 +20,7 @@ use crate::calibration::{Calibration, Line};
 use crate::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use crate::guard::{Limit, State};
 use crate::travel::TravelLimits;
+use cell_watch::ForceWatch;
 use device::Device;
 use serde::Deserialize;
 use std::sync::Arc;
@@ -110,6 +112,8 @@ pub struct RigSpec {
     pub actuators: Vec<ActuatorSpec>,
     /// Sensors that are watched for frozen values.
     pub frozen: Vec<FrozenCheck>,
+    /// How each force sensor is watched by itself, and the force as a whole.
+    pub watch: ForceWatch,
     /// Limits that protect rig and specimen; nobody but this file may loosen them.
     pub limits: Vec<Limit>,
     /// Load cells that can be calibrated; none if the rig measures newtons by itself.

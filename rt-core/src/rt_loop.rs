@@ -402,10 +402,11 @@ impl<C: Clock> RtLoop<C> {
         };
         match done {
             Ok(()) => {
-                if let RigCommand::Calibrate { cell, line, .. } = command
-                    && let Some(used) = self.side.rig.lines.get(cell)
-                {
-                    used.set(line);
+                if let RigCommand::Calibrate { cell, line, .. } = command {
+                    self.guard.calibrate(cell, line);
+                    if let Some(used) = self.side.rig.lines.get(cell) {
+                        used.set(line);
+                    }
                 }
                 self.homing |= command == RigCommand::Home;
                 self.tell(EventKind::RigDone(command));

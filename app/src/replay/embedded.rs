@@ -6,11 +6,13 @@ use crate::recording;
 use crate::session::{LoadedSession, Session as SessionFile};
 use drivers::rig_file::RigFile;
 use rt_core::bench::{BenchConfig, pantograph_steady::SteadyWire, profile::Source};
+use rt_core::calibration::Line;
+use rt_core::calibration::id::CalibrationId;
 use rt_core::channel::{ChannelSpec, Layout};
 use rt_core::file;
 use rt_core::param;
 use rt_core::record::header::SessionHeader;
-use rt_core::rig::RigSpec;
+use rt_core::rig::{CellSpec, RigCommand, RigSpec};
 use rt_core::rt_loop::LOOP_CHANNELS;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -52,6 +54,8 @@ pub struct Embedded {
     pub loaded: LoadedSession,
     /// What the recorded rig declared.
     pub rig: RigSpec,
+    /// What its load cells used at the start, as far as the recording tells.
+    pub calibrations: Vec<RigCommand>,
     /// What a person should know.
     pub notes: Vec<String>,
     _directory: Scratch,
@@ -134,12 +138,15 @@ impl Embedded {
             }
         }
         session.period_us = Some(header.period_nanos as f64 * 1e-3);
+        // What was set up in place of the rig file's is what the guard expected at rest.
+        let rig = rig.with_uplift(session.uplift_n).spec();
         Ok(Self {
             loaded: LoadedSession {
                 session,
                 path: directory.0.join(SESSION),
             },
-            rig: rig.spec(),
+            calibrations: calibrations(header, &rig),
+            rig,
             notes,
             _directory: directory,
         })
@@ -183,6 +190,24 @@ fn check_hashes(header: &SessionHeader) -> Result<(), ReplayError> {
         }
     }
     Ok(())
+}
+
+/// The lines of the load cells at the start. Older recordings have none; their guard knew none either.
+fn calibrations(header: &SessionHeader, rig: &RigSpec) -> Vec<RigCommand> {
+    let of = |(i, cell): (usize, &CellSpec)| {
+        let entry = |key: String| header.further.get(&key);
+        let line = entry(recording::line_of(&cell.id))?;
+        let (slope, offset) = line.split_once(' ')?;
+        Some(RigCommand::Calibrate {
+            cell: i,
+            id: CalibrationId::new(entry(recording::calibration_of(&cell.id))?).ok()?,
+            line: Line {
+                slope_n_per_unit: slope.parse().ok()?,
+                offset_n: offset.parse().ok()?,
+            },
+        })
+    };
+    rig.cells.iter().enumerate().filter_map(of).collect()
 }
 
 /// What may make a difference although nothing is wrong.

@@ -90,8 +90,8 @@ impl<'a> Feed<'a> {
             return Err(Obstacle::HeapUsed { seq });
         }
         let skipped = self.skipped_before(frame)?;
-        let (sets, stops, asks) = self.steps_of(frame.seq);
-        let mut commands = Vec::from_iter(self.alive_in(frame.seq).then_some(Command::Alive));
+        let (mut commands, sets, stops, asks) = self.steps_of(frame.seq);
+        commands.extend(self.alive_in(frame.seq).then_some(Command::Alive));
         commands.extend(asks.then_some(Command::Request(Request::Arm)));
         commands.extend(self.requests(frame, stops));
         commands.extend(sets);
@@ -138,14 +138,16 @@ impl<'a> Feed<'a> {
             .any(|&stop| (stop.saturating_sub(most)..=stop).contains(&seq))
     }
 
-    /// Parameters set up to this tick, whether a stop was asked for, and whether arming was.
-    fn steps_of(&mut self, seq: u64) -> (Vec<Command>, bool, bool) {
-        let (mut sets, mut stops, mut asks) = (Vec::new(), false, false);
+    /// Load cells calibrated and parameters set up to this tick, whether a stop was asked for, and whether arming was.
+    fn steps_of(&mut self, seq: u64) -> (Vec<Command>, Vec<Command>, bool, bool) {
+        let (mut calibrations, mut sets) = (Vec::new(), Vec::new());
+        let (mut stops, mut asks) = (false, false);
         while let Some((at, step)) = self.script.steps.get(self.step)
             && *at <= seq
         {
             match *step {
                 Step::Set { index, value } => sets.push(Command::SetParam { index, value }),
+                Step::Calibrate(command) => calibrations.push(Command::Rig(command)),
                 Step::Stop => stops = true,
                 Step::AskToArm => asks = true,
                 // Gains come as updates; a fall-back is the bench's own doing.
@@ -153,7 +155,7 @@ impl<'a> Feed<'a> {
             }
             self.step += 1;
         }
-        (sets, stops, asks)
+        (calibrations, sets, stops, asks)
     }
 
     /// Gains exchanged up to this tick.
@@ -226,6 +228,7 @@ mod tests {
             channels: vec![simulated::FORCE, simulated::POSITION, simulated::TRUE_FORCE],
             actuators: Vec::new(),
             frozen: Vec::new(),
+            watch: Default::default(),
             limits: Vec::new(),
             cells: Vec::new(),
             hangs_loads: false,

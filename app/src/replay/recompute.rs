@@ -130,7 +130,8 @@ fn run(
     let recorded_layout = embedded.layout(header)?;
     let bench = embedded.loaded.session.bench.spec();
     let events = readable_events(session)?;
-    let script = Script::read(&events, bench.params)?;
+    let mut script = Script::read(&events, bench.params)?;
+    script.begin_with(&embedded.calibrations);
     let mut loaded = embedded.loaded.clone();
     let period_s = header.period_nanos as f64 * 1e-9;
     loaded.session.seconds = script.run_ticks.map(|ticks| ticks as f64 * period_s);

@@ -4,9 +4,11 @@ use super::ReplayError;
 use crate::session::Change;
 use crate::tuning;
 use rt_core::bench::{Designer, Update};
+use rt_core::calibration::Line;
+use rt_core::calibration::id::CalibrationId;
 use rt_core::param::{Applies, ParamSet, ParamSpec, find};
 use rt_core::record::event::EventRecord;
-use rt_core::rig::RigFault;
+use rt_core::rig::{RigCommand, RigFault};
 use std::collections::BTreeMap;
 
 /// What happened to the parameters and states of a loop.
@@ -37,6 +39,8 @@ pub enum Step {
     Stop,
     /// Arming was asked for and waited to be confirmed.
     AskToArm,
+    /// A load cell got another line.
+    Calibrate(RigCommand),
 }
 
 /// A fault of the loop or the rig that a recomputation has to be told of.
@@ -93,6 +97,9 @@ impl Script {
                     script.steps.push((seq, Step::Gains { params, insisted }));
                 }
                 "fallback" => after = After::FallBack,
+                "calibration" => script
+                    .steps
+                    .extend(calibration(event).map(|step| (seq, step))),
                 "arming" => script.steps.push((seq, Step::AskToArm)),
                 "state" if event.word("to") == Some("Running") => running_since = Some(seq),
                 "power-cut" => match event.word("cause") {
@@ -114,6 +121,12 @@ impl Script {
             }
         }
         Ok(script)
+    }
+
+    /// Puts what the load cells used at the start before everything else.
+    pub fn begin_with(&mut self, calibrations: &[RigCommand]) {
+        let first = calibrations.iter().map(|&c| (0, Step::Calibrate(c)));
+        self.steps.splice(0..0, first);
     }
 
     fn parameter(
@@ -189,7 +202,7 @@ impl Script {
                     };
                     updates.insert(*seq, update);
                 }
-                Step::Set { .. } | Step::Stop | Step::AskToArm => {}
+                Step::Set { .. } | Step::Stop | Step::AskToArm | Step::Calibrate(_) => {}
             }
         }
         Ok(updates)
@@ -204,7 +217,9 @@ impl Script {
             let (values, insisted) = match step {
                 Step::Set { index, value } => (vec![(*index, *value)], false),
                 Step::Gains { params, insisted } => (params.clone(), *insisted),
-                Step::FellBack { .. } | Step::Stop | Step::AskToArm => continue,
+                Step::FellBack { .. } | Step::Stop | Step::AskToArm | Step::Calibrate(_) => {
+                    continue;
+                }
             };
             for (index, value) in values {
                 if *seq <= run.0 {
@@ -223,6 +238,21 @@ impl Script {
         }
         by_tick.into_values().collect()
     }
+}
+
+/// A cell's new line, as its event tells of it.
+fn calibration(event: &EventRecord) -> Option<Step> {
+    // Counted from 1 for people.
+    let cell = event.number("cell").filter(|number| *number >= 1.0)? as usize - 1;
+    let command = RigCommand::Calibrate {
+        cell,
+        id: CalibrationId::new(event.word("id")?).ok()?,
+        line: Line {
+            slope_n_per_unit: event.number("slope")?,
+            offset_n: event.number("offset")?,
+        },
+    };
+    Some(Step::Calibrate(command))
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::simulated::LoadCells;
 use crate::simulated::{
-    MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at, switch_at,
+    CellTrouble, MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at, switch_at,
 };
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
@@ -133,6 +133,14 @@ impl SharedPlant {
             s.cells.read(s.plant.measured_force(), t_s, false);
             readings.clear();
             readings.extend(s.cells.readings());
+        });
+    }
+
+    /// What a load cell does from now on instead of measuring; `None`: it measures.
+    pub fn trouble_cell(&self, cell: usize, does: Option<CellTrouble>, now: u64) {
+        self.at(now, |s| {
+            let t_s = now.saturating_sub(s.begin) as f64 * 1e-9;
+            s.cells.trouble(cell, does, t_s);
         });
     }
 

@@ -14,6 +14,7 @@ use crate::simulated::{
 use rt_core::file::FieldError;
 use rt_core::guard::Limit;
 use rt_core::rig::SafetySpec;
+use rt_core::rig::cell_watch::CellsWatch;
 use serde::Deserialize;
 
 /// A hardware rig as its file describes it.
@@ -41,6 +42,9 @@ pub struct HardwareConfig {
     pub force_filter_hz: Option<f64>,
     /// Identical values of the force in a row that mean a frozen sensor; `None`: not watched.
     pub force_frozen_after_cycles: Option<u32>,
+    /// How the load cells are watched together.
+    #[serde(default)]
+    pub cell_watch: CellsWatch,
     /// Directory of the load cells' calibrations, relative to this file; a person's own ones are looked through too.
     #[serde(default)]
     pub calibrations: Option<String>,
@@ -151,6 +155,7 @@ impl HardwareConfig {
                 frozen_after_cycles: None,
             },
             load_cells: emulated.map_or_else(Vec::new, |e| e.load_cells.clone()),
+            cell_watch: self.cell_watch,
             calibrations: self.calibrations.clone(),
             position_sensor: emulated.map_or(
                 PositionSensorConfig {

@@ -3,6 +3,7 @@
 use super::align::Align;
 use super::config::{BusConfig, NAME_RULE, is_name};
 use rt_core::file::{FieldError, require_within};
+use rt_core::rig::cell_watch::{self, CellWatch};
 use serde::Deserialize;
 
 /// The signals of a rig. Inputs are named `bus.input`.
@@ -62,6 +63,9 @@ pub struct CellConfig {
     /// The calibration that it uses; `None`: the newest valid one.
     #[serde(default)]
     pub calibration: Option<String>,
+    /// How it is watched by itself.
+    #[serde(default)]
+    pub watch: CellWatch,
 }
 
 /// A further measurement: offset + scale · input.
@@ -164,6 +168,8 @@ impl SignalsConfig {
             cell.check(known, buses)
                 .map_err(|e| e.within(&format!("cells[{i}]")))?;
         }
+        let stated: Vec<Option<f64>> = self.cells.iter().map(|c| c.watch.share).collect();
+        cell_watch::check_shares(&stated).map_err(|e| e.within("cells"))?;
         for (i, channel) in self.auxiliary.iter().enumerate() {
             let known = self.auxiliary[..i].iter().any(|o| o.id == channel.id);
             channel
@@ -194,6 +200,7 @@ impl CellConfig {
                 format!("is '{strip}'; {NAME_RULE}"),
             ));
         }
+        self.watch.check().map_err(|e| e.within("watch"))?;
         check_input(&self.input, self.max_age_s, buses)
     }
 }

@@ -4,6 +4,7 @@ use super::load_cell::RAW;
 use crate::protection::plausible;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
+use rt_core::rig::cell_watch::{self, CellWatch, CellsWatch};
 use rt_core::rig::{ActuatorSpec, AtRest, KnownRig, SafetySpec, Unloads};
 use rt_core::travel::TravelLimits;
 use serde::Deserialize;
@@ -34,6 +35,9 @@ pub struct SimulatedConfig {
     /// Load cells with raw readings that calibrations turn into newtons; none: the force sensor gives newtons.
     #[serde(default)]
     pub load_cells: Vec<LoadCellConfig>,
+    /// How they, or the force sensor, are watched together.
+    #[serde(default)]
+    pub cell_watch: CellsWatch,
     /// Directory of their calibrations, relative to this file; a person's own ones are looked through too.
     #[serde(default)]
     pub calibrations: Option<String>,
@@ -171,6 +175,9 @@ pub struct LoadCellConfig {
     pub noise_mv_per_v: f64,
     /// Smallest step that it resolves, in mV/V; `None` for a continuous one.
     pub resolution_mv_per_v: Option<f64>,
+    /// How it is watched. Where that says nothing: by the range, share and noise that it really has.
+    #[serde(default)]
+    pub watch: CellWatch,
 }
 
 /// The motor's encoder: noise and resolution.
@@ -354,6 +361,11 @@ const WHOLE: f64 = 1e-9;
 impl SimulatedConfig {
     fn check_load_cells(&self) -> Result<(), FieldError> {
         let cells = &self.load_cells;
+        self.cell_watch
+            .check()
+            .map_err(|e| e.within("cell_watch"))?;
+        let stated: Vec<Option<f64>> = cells.iter().map(|c| c.watch.share).collect();
+        cell_watch::check_shares(&stated).map_err(|e| e.within("load_cells"))?;
         if cells.is_empty() {
             return Ok(());
         }
@@ -415,11 +427,17 @@ impl LoadCellConfig {
         if let Some(step) = self.resolution_mv_per_v {
             require_positive("resolution_mv_per_v", step, "mV/V")?;
         }
-        Ok(())
+        if self.is_quiet() && self.watch.frozen_after_cycles.is_some_and(|n| n > 0) {
+            return Err(FieldError::new(
+                "watch.frozen_after_cycles",
+                "needs noise of at least the resolution: a quiet cell repeats its values when all is well; expected 0",
+            ));
+        }
+        self.watch.check().map_err(|e| e.within("watch"))
     }
 
     /// Whether its values repeat when all is well.
-    fn is_quiet(&self) -> bool {
+    pub(crate) fn is_quiet(&self) -> bool {
         self.noise_mv_per_v == 0.0
             || self
                 .resolution_mv_per_v

@@ -1,7 +1,8 @@
 //! Faults that the simulated rig can be told to show, and when.
 
+use super::load_cell::RAW;
 use rt_core::channel::Frame;
-use rt_core::file::{FieldError, require_not_negative, require_positive};
+use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::State;
 use serde::Deserialize;
 
@@ -12,6 +13,28 @@ pub enum Signal {
     Force,
     /// The motor position.
     Position,
+}
+
+/// What one load cell does instead of measuring.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum CellTrouble {
+    /// It repeats its last reading.
+    Stuck,
+    /// No force reaches it: it shows its zero, with its noise.
+    Dead,
+    /// It has further noise of this standard deviation.
+    Noisy {
+        /// In N.
+        by_n: f64,
+    },
+    /// Its zero runs away.
+    Drifting {
+        /// In N/s.
+        n_per_s: f64,
+    },
+    /// It stands at the upper end of its range.
+    Saturated,
 }
 
 /// A fault of the simulated rig.
@@ -66,6 +89,13 @@ pub enum SimFault {
     },
     /// The drive does not enable, whatever it is told.
     DriveDisabled,
+    /// One load cell does not measure, counted from 1 as the rig file lists them.
+    Cell {
+        /// Which one.
+        number: u16,
+        /// What it does.
+        does: CellTrouble,
+    },
 }
 
 /// A fault and when it shows.
@@ -96,6 +126,16 @@ impl Injection {
             require_positive("lasting_s", lasting, "s")?;
         }
         match self.fault {
+            SimFault::Cell { number, does } => {
+                require_within("fault.number", f64::from(number), 1.0, RAW.len() as f64, "")?;
+                match does {
+                    CellTrouble::Noisy { by_n } => require_positive("fault.does.by_n", by_n, "N"),
+                    CellTrouble::Drifting { n_per_s } => {
+                        require_within("fault.does.n_per_s", n_per_s, -1e6, 1e6, "N/s")
+                    }
+                    CellTrouble::Stuck | CellTrouble::Dead | CellTrouble::Saturated => Ok(()),
+                }
+            }
             SimFault::LateExchange { by_us } => require_positive("fault.by_us", by_us, "µs"),
             SimFault::Spike { size: value, .. }
             | SimFault::Offset { size: value, .. }
@@ -143,6 +183,8 @@ pub struct ActiveFaults {
     /// Index of the first open circuit.
     pub open_interlock: Option<u16>,
     pub drive_disabled: bool,
+    /// What each load cell does instead of measuring.
+    pub cells: [Option<CellTrouble>; RAW.len()],
 }
 
 /// Decides in each exchange which faults act.
@@ -181,6 +223,7 @@ impl Injector {
             position_factor: 1.0,
             open_interlock: None,
             drive_disabled: false,
+            cells: [None; RAW.len()],
         };
         for timed in &mut self.timed {
             if timed.is_due(frame) {
@@ -236,6 +279,12 @@ impl Timed {
                 all.open_interlock = Some(all.open_interlock.map_or(index, |i| i.min(index)));
             }
             SimFault::DriveDisabled => all.drive_disabled = true,
+            SimFault::Cell { number, does } => {
+                let index = usize::from(number.saturating_sub(1));
+                if let Some(cell) = all.cells.get_mut(index) {
+                    *cell = Some(does);
+                }
+            }
         }
     }
 }

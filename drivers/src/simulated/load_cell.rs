@@ -2,6 +2,7 @@
 //! and gives a raw reading with a zero, a drift, a bow, noise and resolution that only a calibration can undo.
 
 use super::config::LoadCellConfig;
+use super::fault::CellTrouble;
 use super::sensor::Sensor;
 use crate::cells::Cells;
 use rt_core::channel::ChannelSpec;
@@ -33,20 +34,30 @@ struct LoadCell {
     range_n: f64,
     sensor: Sensor,
     reading: f64,
+    /// What it does instead of measuring, and since when.
+    trouble: Option<(CellTrouble, f64)>,
 }
 
 impl LoadCell {
     /// r = zero + drift · t + sensitivity · (F + bow), the bow 4 b R x (1 − |x|) with x = F / R: b R at half the
     /// range R, none at its ends. Then noise and resolution.
-    fn read(&mut self, newtons: f64, t_s: f64) -> f64 {
+    fn read(&mut self, newtons: f64, t_s: f64) {
         let c = &self.config;
+        let (mut newtons, mut wrong_n) = (newtons, 0.0);
+        match self.trouble {
+            None => {}
+            Some((CellTrouble::Stuck, _)) => return,
+            Some((CellTrouble::Dead, _)) => newtons = 0.0,
+            Some((CellTrouble::Noisy { by_n }, _)) => wrong_n = by_n * self.sensor.normal(),
+            Some((CellTrouble::Drifting { n_per_s }, since)) => wrong_n = n_per_s * (t_s - since),
+            Some((CellTrouble::Saturated, _)) => newtons = self.range_n,
+        }
         let x = (newtons / self.range_n).clamp(-1.0, 1.0);
         let bow_n = 0.04 * c.bow_pct * self.range_n * x * (1.0 - x.abs());
         let truth = c.zero_mv_per_v
             + c.drift_mv_per_v_per_hour * t_s / 3600.0
-            + c.sensitivity_mv_per_v_per_n * (x * self.range_n + bow_n);
+            + c.sensitivity_mv_per_v_per_n * (x * self.range_n + bow_n + wrong_n);
         self.reading = self.sensor.read(truth);
-        self.reading
     }
 }
 
@@ -71,6 +82,7 @@ impl LoadCells {
             config: config.clone(),
             range_n,
             reading: 0.0,
+            trouble: None,
         };
         Self {
             cells: configs.iter().enumerate().map(cell).collect(),
@@ -89,6 +101,15 @@ impl LoadCells {
                 .hung
                 .map_or(cell.config.share * contact_n, |loads| loads[i]);
             cell.read(newtons, t_s);
+        }
+    }
+
+    /// What a cell does from now on instead of measuring; `None`: it measures. Cells that do not exist do nothing.
+    pub fn trouble(&mut self, cell: usize, does: Option<CellTrouble>, t_s: f64) {
+        if let Some(cell) = self.cells.get_mut(cell)
+            && cell.trouble.map(|(does, _)| does) != does
+        {
+            cell.trouble = does.map(|does| (does, t_s));
         }
     }
 
@@ -152,6 +173,7 @@ mod tests {
             bow_pct: 0.5,
             noise_mv_per_v: 0.0,
             resolution_mv_per_v: None,
+            watch: Default::default(),
         }
     }
 

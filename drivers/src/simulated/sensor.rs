@@ -34,7 +34,7 @@ impl Sensor {
     }
 
     /// A standard normal number (Box and Muller): √(−2 ln u₁) · cos(2π u₂).
-    fn normal(&mut self) -> f64 {
+    pub fn normal(&mut self) -> f64 {
         let u1 = 1.0 - self.random.f64();
         let u2 = self.random.f64();
         (-2.0 * u1.ln()).sqrt() * (std::f64::consts::TAU * u2).cos()

@@ -41,6 +41,7 @@ fn running() -> (Guard, Frame) {
             still_within: 0.5e-3,
         }],
         frozen: Vec::new(),
+        watch: Default::default(),
         limits: Vec::new(),
         cells: Vec::new(),
         hangs_loads: false,
