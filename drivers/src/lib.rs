@@ -7,6 +7,7 @@ pub mod hardware;
 mod intern;
 pub mod linmot;
 pub mod linudp;
+pub mod mounting;
 pub mod replay;
 pub mod rig_file;
 pub mod serial;

@@ -1,6 +1,7 @@
 //! The file of a simulated rig. Units are in the names; every field is explained here.
 
 use super::load_cell::RAW;
+use crate::mounting::{self, MountingConfig};
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
 use rt_core::rig::{ActuatorSpec, AtRest, KnownRig, SafetySpec, Unloads};
@@ -53,6 +54,10 @@ pub struct SimulatedConfig {
     /// The drive does not know where it is after it was switched on; `None`: it does.
     #[serde(default)]
     pub homing: Option<HomingConfig>,
+    /// How the motor is mounted and what holds it without power. `None`: an ideal brake stops and holds it at once
+    /// wherever it is.
+    #[serde(default)]
+    pub mounting: Option<MountingConfig>,
 }
 
 /// A safety circuit of a simulated rig: an emergency stop, a door, a limit switch. It is closed unless a fault opens it.
@@ -216,8 +221,19 @@ impl SimulatedConfig {
         }
     }
 
-    /// Refuses values that make no sense.
+    /// Refuses values that make no sense, and what only hardware has.
     pub fn check(&self) -> Result<(), FieldError> {
+        if let Some(mounting) = &self.mounting {
+            mounting::check_simulated(mounting).map_err(|e| e.within("mounting"))?;
+        }
+        self.check_model()
+    }
+
+    /// Refuses values that make no sense in a model of a rig.
+    pub fn check_model(&self) -> Result<(), FieldError> {
+        if let Some(mounting) = &self.mounting {
+            mounting.check().map_err(|e| e.within("mounting"))?;
+        }
         if self.pad_pulls {
             require_within("uplift_n", self.uplift_n, -2000.0, 2000.0, "N")?;
         } else {

@@ -1,5 +1,6 @@
 //! Faults that the simulated rig can be told to show, and when.
 
+use super::unpowered::BrakeFault;
 use rt_core::channel::Frame;
 use rt_core::file::{FieldError, require_not_negative, require_positive};
 use rt_core::guard::State;
@@ -66,6 +67,15 @@ pub enum SimFault {
     },
     /// The drive does not enable, whatever it is told.
     DriveDisabled,
+    /// The brake holds against this force only, in N.
+    BrakeSlips {
+        /// The force.
+        holds_n: f64,
+    },
+    /// The brake holds, whatever it is told.
+    BrakeStaysEngaged,
+    /// The brake is released, whatever it is told.
+    BrakeStaysReleased,
 }
 
 /// A fault and when it shows.
@@ -97,6 +107,7 @@ impl Injection {
         }
         match self.fault {
             SimFault::LateExchange { by_us } => require_positive("fault.by_us", by_us, "µs"),
+            SimFault::BrakeSlips { holds_n } => require_not_negative("fault.holds_n", holds_n, "N"),
             SimFault::Spike { size: value, .. }
             | SimFault::Offset { size: value, .. }
             | SimFault::Scaled { factor: value, .. }
@@ -143,6 +154,7 @@ pub struct ActiveFaults {
     /// Index of the first open circuit.
     pub open_interlock: Option<u16>,
     pub drive_disabled: bool,
+    pub brake: Option<BrakeFault>,
 }
 
 /// Decides in each exchange which faults act.
@@ -181,6 +193,7 @@ impl Injector {
             position_factor: 1.0,
             open_interlock: None,
             drive_disabled: false,
+            brake: None,
         };
         for timed in &mut self.timed {
             if timed.is_due(frame) {
@@ -236,6 +249,9 @@ impl Timed {
                 all.open_interlock = Some(all.open_interlock.map_or(index, |i| i.min(index)));
             }
             SimFault::DriveDisabled => all.drive_disabled = true,
+            SimFault::BrakeSlips { holds_n } => all.brake = Some(BrakeFault::Slips(holds_n)),
+            SimFault::BrakeStaysEngaged => all.brake = Some(BrakeFault::StaysEngaged),
+            SimFault::BrakeStaysReleased => all.brake = Some(BrakeFault::StaysReleased),
         }
     }
 }
