@@ -87,6 +87,12 @@ struct Driven {
     error: Option<Field>,
 }
 
+/// A digital output.
+struct Output {
+    field: Field,
+    is_set: bool,
+}
+
 struct Input {
     field: Field,
     is_signed: bool,
@@ -101,6 +107,7 @@ pub struct EthercatBus {
     cyclic: Option<Box<Cyclic>>,
     driven: Option<Driven>,
     inputs: Vec<Input>,
+    outputs: Vec<Output>,
     devices: Vec<Arc<Device>>,
     counters: Arc<Counters>,
     /// What is said while nothing can be exchanged.
@@ -151,6 +158,22 @@ impl EthercatBus {
         let inputs = inputs
             .collect::<Option<_>>()
             .ok_or("an input is not mapped")?;
+        let outputs = config.outputs.iter().map(|output| {
+            let device = config.device(&output.device)?;
+            let (first, _) = find_entry(&config.devices[device].outputs, output.index, output.sub)?;
+            let field = Field {
+                device,
+                bit: first + usize::from(output.bit),
+                bits: 1,
+            };
+            Some(Output {
+                field,
+                is_set: false,
+            })
+        });
+        let outputs = outputs
+            .collect::<Option<_>>()
+            .ok_or("an output is not mapped")?;
         let name = |device: &config::DeviceConfig| {
             Device::new(format!("{} '{}'", config.name, device.name))
         };
@@ -171,6 +194,7 @@ impl EthercatBus {
             cyclic: None,
             driven,
             inputs,
+            outputs,
             devices,
             counters,
             waiting: RigFault::Connecting { bus: number },
@@ -246,6 +270,9 @@ impl EthercatBus {
         };
         if let Some(driven) = &mut self.driven {
             driven.put(cyclic, told, now);
+        }
+        for output in &self.outputs {
+            output.put(cyclic);
         }
         match cyclic.exchange(now) {
             Cycle::Good => {}
@@ -327,6 +354,23 @@ impl Bus for EthercatBus {
         }
         done
     }
+
+    fn put_output(&mut self, number: usize, is_set: bool) {
+        if let Some(output) = self.outputs.get_mut(number) {
+            output.is_set = is_set;
+        }
+    }
+
+    fn is_following(&self) -> bool {
+        self.driven.as_ref().is_none_or(|d| d.cia402.is_following())
+    }
+}
+
+impl Output {
+    fn put(&self, cyclic: &mut Cyclic) {
+        let data = cyclic.outputs(self.field.device);
+        self.field.write(data, self.is_set.into());
+    }
 }
 
 impl Drop for EthercatBus {
@@ -335,6 +379,10 @@ impl Drop for EthercatBus {
         let Some(cyclic) = &mut self.cyclic else {
             return;
         };
+        for output in &mut self.outputs {
+            output.is_set = false;
+            output.put(cyclic);
+        }
         for _ in 0..50 {
             let now = cyclic.now();
             let Some(driven) = &mut self.driven else {

@@ -3,6 +3,7 @@
 //! An input that is older than its file allows is a fault, never a value.
 
 pub mod align;
+mod brake;
 pub mod bus;
 pub mod catch_up;
 pub mod config;
@@ -18,9 +19,11 @@ use crate::emulate::ethercat as emulated_ethercat;
 use crate::ethercat::{EthercatBus, Port};
 use crate::intern::intern;
 use crate::linudp::LinUdp;
+use crate::mounting::BRAKE;
 use crate::serial::SerialBus;
 use crate::simulated::{FORCE, POSITION, REFERENCE, SimTime};
 use align::{Align, TickTime};
+use brake::Brake;
 use bus::{Bus, DriveCommand, Slot};
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
 use rt_core::guard::{Drive, State};
@@ -165,12 +168,13 @@ pub struct HardwareRig {
     ticks: TickTime,
     buses: Vec<Mounted>,
     drive: usize,
+    brake: Option<Brake>,
     /// The drive has been told to home and has not finished.
     home: bool,
     /// Until when drives may reset what they have latched: someone has asked for it.
     resets_until: Option<u64>,
     slots: Vec<Slot>,
-    /// The motor's position first, then cells, auxiliary channels and interlocks.
+    /// The motor's position first, then cells, auxiliary channels, interlocks and the brake's switch.
     inputs: Vec<Input>,
     values: Vec<f64>,
     cells: Vec<Cell>,
@@ -272,6 +276,13 @@ impl HardwareRig {
             });
             inputs.push(input(&interlock.input, Align::Hold, interlock.max_age_s));
         }
+        let brake = config
+            .brake()
+            .map(|brake| Brake::new(brake, &config.buses, inputs.len()));
+        if let Some(switch) = config.brake().and_then(|brake| brake.feedback.as_ref()) {
+            let name = switch.input.as_deref().unwrap_or_default();
+            inputs.push(input(name, Align::Hold, switch.max_age_s));
+        }
         Self {
             lines: Cells::new(&cells),
             spec: config.spec(cells),
@@ -282,6 +293,7 @@ impl HardwareRig {
                 .iter()
                 .position(|bus| bus.name() == config.drive)
                 .unwrap_or_default(),
+            brake,
             buses,
             home: false,
             resets_until: None,
@@ -359,6 +371,9 @@ impl HardwareRig {
             frame.values[channel.column] =
                 channel.offset + channel.scale * self.values[channel.input];
         }
+        if let Some(brake) = &self.brake {
+            frame.values[brake.column] = f64::from(u8::from(brake.follows()));
+        }
     }
 }
 
@@ -391,6 +406,9 @@ impl Rig for HardwareRig {
         for interlock in &mut self.interlocks {
             next(&mut interlock.column)?;
         }
+        if let Some(brake) = &mut self.brake {
+            next(&mut brake.column)?;
+        }
         for input in &mut self.inputs {
             next(&mut input.age_column)?;
         }
@@ -401,12 +419,30 @@ impl Rig for HardwareRig {
         let now = self.clock.now();
         let tick = self.ticks.of(frame.t_nanos, now);
         let reference = self.reference_column.map(|column| frame.values[column]);
-        let told = DriveCommand {
+        let homes = self.home && frame.drive == Drive::Off;
+        let wanted_m = reference.unwrap_or(f64::NAN);
+        let (is_on, position_m) = match &mut self.brake {
             // Without a number there is nowhere to go.
-            is_on: frame.drive == Drive::On && reference.is_some_and(f64::is_finite),
-            position_m: reference.unwrap_or(f64::NAN),
+            None => (frame.drive == Drive::On && wanted_m.is_finite(), wanted_m),
+            Some(brake) => {
+                let follows = self
+                    .buses
+                    .get(self.drive)
+                    .is_some_and(|m| m.bus.is_following());
+                let told = brake.tell(frame, wanted_m, &self.values, follows, homes, now);
+                if let Some((bus, number)) = brake.output
+                    && let Some(mounted) = self.buses.get_mut(bus)
+                {
+                    mounted.bus.put_output(number, brake.releases);
+                }
+                (told.is_on, told.position_m)
+            }
+        };
+        let told = DriveCommand {
+            is_on,
+            position_m,
             may_reset: frame.state == State::Idle && self.resets_until.is_some_and(|end| now < end),
-            home: self.home && frame.drive == Drive::Off,
+            home: homes,
         };
         let mut fault = None;
         for (i, mounted) in self.buses.iter_mut().enumerate() {
@@ -439,6 +475,7 @@ impl Rig for HardwareRig {
         if fault.is_none() {
             self.resets_until = None;
         }
+        let fault = fault.or_else(|| self.brake.as_ref()?.fault(now));
         let read = self.read(tick, fault, frame);
         // The motor moves without the guard: an open safety circuit, or one that nobody sees, ends that here.
         let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
@@ -465,6 +502,10 @@ impl Rig for HardwareRig {
             }
             RigCommand::HangLoad { .. } | RigCommand::RemoveLoads => Err(RigRefusal::NotSupported),
         }
+    }
+
+    fn is_settled(&self) -> bool {
+        self.brake.as_ref().is_none_or(Brake::is_settled)
     }
 
     fn devices(&self) -> Vec<Arc<Device>> {
@@ -545,6 +586,7 @@ impl HardwareConfig {
                 .iter()
                 .map(|i| measured(format!("{INTERLOCK_PREFIX}{}", i.id), i.label.clone(), "")),
         );
+        channels.extend(self.brake().map(|_| BRAKE));
         let age = |id: &str, label: &str| {
             measured(format!("{AGE_PREFIX}{id}"), format!("Age of: {label}"), "s")
         };
@@ -557,6 +599,8 @@ impl HardwareConfig {
                 .iter()
                 .map(|i| age(&format!("{INTERLOCK_PREFIX}{}", i.id), &i.label)),
         );
+        let switch = self.brake().and_then(|brake| brake.feedback.as_ref());
+        channels.extend(switch.map(|_| age("brake_switch", "Switch of the brake")));
         RigSpec {
             name: self.name.clone(),
             channels,
@@ -582,6 +626,7 @@ impl HardwareConfig {
                 ..self.safety
             },
             dead_man: None,
+            brake: self.brake().map(|_| BRAKE.id),
             cells,
         }
     }

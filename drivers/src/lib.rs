@@ -8,6 +8,7 @@ pub mod hardware;
 mod intern;
 pub mod linmot;
 pub mod linudp;
+pub mod mounting;
 pub mod protection;
 pub mod replay;
 pub mod rig_file;

@@ -286,4 +286,8 @@ impl<T: Transport> Bus for LinUdp<T> {
         self.device.note(state, late_before || late_after);
         verdict
     }
+
+    fn is_following(&self) -> bool {
+        self.master.is_enabled()
+    }
 }

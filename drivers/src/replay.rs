@@ -97,6 +97,7 @@ mod tests {
             hangs_loads: false,
             safety: Default::default(),
             dead_man: None,
+            brake: None,
         });
         rig.bind(&layout).unwrap();
         let exchange = |seq: u64, fault: Option<RigFault>| {

@@ -238,6 +238,10 @@ impl Bus for SerialBus {
         self.device.rejected.store(damaged, Ordering::Relaxed);
         verdict
     }
+
+    fn is_following(&self) -> bool {
+        self.master.as_ref().is_some_and(Master::is_enabled)
+    }
 }
 
 impl Drop for SerialBus {

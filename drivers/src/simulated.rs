@@ -8,6 +8,7 @@ mod homing;
 mod load_cell;
 mod plant;
 mod sensor;
+mod unpowered;
 
 pub use config::{
     ActuatorConfig, CircuitConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig,
@@ -17,9 +18,12 @@ pub use fault::{CellTrouble, Injection, Signal, SimFault};
 pub use load_cell::RAW as RAW_READINGS;
 pub(crate) use plant::MAX_SUBSTEP_S as SUBSTEP_S;
 pub use plant::{Plant, PlantModel};
+pub use unpowered::BrakeFault;
 
 use crate::cell_watch;
 use crate::intern::intern;
+use crate::mounting::sequence::{BrakeSequence, Told, Wish};
+use crate::mounting::{BRAKE, BrakeConfig};
 use crate::rig_file::RigSetup;
 use fault::Injector;
 pub(crate) use fault::MotorFault;
@@ -81,6 +85,8 @@ struct Columns {
     raw: [usize; RAW.len()],
     /// One a safety circuit.
     interlocks: Vec<usize>,
+    /// Of a rig with a brake.
+    brake: Option<usize>,
 }
 
 /// See the module's text.
@@ -100,6 +106,9 @@ pub struct SimulatedRig {
     last_force: f64,
     lost_in_a_row: u32,
     circuits: Vec<CircuitConfig>,
+    brake: Option<BrakeSequence>,
+    /// Whether the brake has a switch.
+    shows_brake: bool,
     homing: Homing,
     /// Exchanges in a row in which the drive was told to be on and was not.
     not_enabled: u32,
@@ -150,6 +159,8 @@ impl SimulatedRig {
             last_force: 0.0,
             lost_in_a_row: 0,
             circuits: config.interlocks.clone(),
+            brake: brake_of(config).map(|brake| BrakeSequence::new(brake, false)),
+            shows_brake: brake_of(config).is_some_and(|brake| brake.feedback.is_some()),
             homing: Homing::new(config),
             not_enabled: 0,
             amplifier: Device::new("Force amplifier (simulated)"),
@@ -175,6 +186,39 @@ impl SimulatedRig {
         [by_place, by_fault].into_iter().flatten().min()
     }
 
+    /// The drive is off and the brake engaged, at once.
+    fn cut(&mut self, now: u64) {
+        self.drive = Drive::Off;
+        if let Some(brake) = &mut self.brake {
+            let told = brake.cut(now);
+            self.plant.tell_brake(told.releases);
+        }
+    }
+
+    /// Drive and brake in their order.
+    fn sequence(&mut self, frame: &Frame) -> Told {
+        let wish = Wish::of(frame);
+        let Some(brake) = &mut self.brake else {
+            let is_on = wish == Wish::On;
+            self.drive = frame.drive;
+            return Told {
+                is_on,
+                releases: is_on,
+                follows: is_on,
+            };
+        };
+        if self.homing.is_under_way() {
+            let told = brake.follow_itself(frame.t_nanos);
+            self.plant.tell_brake(told.releases);
+            return told;
+        }
+        let holds = self.shows_brake.then(|| self.plant.brake_grips());
+        let told = brake.step(wish, frame.t_nanos, self.drive == Drive::On, holds);
+        self.plant.tell_brake(told.releases);
+        self.drive = if told.is_on { Drive::On } else { Drive::Off };
+        told
+    }
+
     /// What both devices show after an exchange.
     fn note(&self, failed: Option<DeviceState>, is_late: bool) {
         let motor = match self.drive {
@@ -194,6 +238,7 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
             .into_iter()
             .chain(cells.iter().map(|cell| cell.raw))
             .chain(config.interlocks.iter().map(circuit_channel))
+            .chain(brake_of(config).map(|_| BRAKE))
             .collect(),
         actuators: vec![config.actuator.spec()],
         frozen: config
@@ -214,8 +259,13 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
             ..config.safety
         },
         dead_man: None,
+        brake: brake_of(config).map(|_| BRAKE.id),
         cells,
     }
+}
+
+fn brake_of(config: &SimulatedConfig) -> Option<&BrakeConfig> {
+    config.mounting.as_ref()?.brake.as_ref()
 }
 
 /// What a simulated rig bears if its file says nothing: nothing can be hurt, but a program that slept is told of it.
@@ -241,6 +291,11 @@ impl Rig for SimulatedRig {
             reference: layout.find(REFERENCE),
             raw: [0; RAW.len()],
             interlocks: Vec::new(),
+            brake: self
+                .brake
+                .as_ref()
+                .map(|_| layout.column(BRAKE.id))
+                .transpose()?,
         };
         for (column, cell) in self.columns.raw.iter_mut().zip(&self.spec.cells) {
             *column = layout.column(cell.raw.id)?;
@@ -254,6 +309,7 @@ impl Rig for SimulatedRig {
 
     fn exchange(&mut self, frame: &mut Frame) -> Result<(), RigFault> {
         let faults = self.injector.active(frame);
+        self.plant.break_brake(faults.brake);
         let elapsed = self.last_t_nanos.map_or(0, |last| {
             frame.t_nanos.saturating_sub(last) / self.period_nanos
         });
@@ -265,7 +321,7 @@ impl Rig for SimulatedRig {
             self.plant.advance_period(drive, faults.motor);
         }
         if faults.power_lost {
-            self.drive = Drive::Off;
+            self.cut(frame.t_nanos);
             self.note(Some(DeviceState::NoPower), false);
             return Err(RigFault::PowerLoss);
         }
@@ -276,7 +332,7 @@ impl Rig for SimulatedRig {
             self.lost_in_a_row += 1;
             // A drive that hears nothing goes on to its last reference, then switches itself off.
             if self.lost_in_a_row > DRIVE_WATCHDOG_CYCLES {
-                self.drive = Drive::Off;
+                self.cut(frame.t_nanos);
             }
             self.note(Some(DeviceState::NotAnswering), false);
             return Err(RigFault::LostExchange {
@@ -286,18 +342,19 @@ impl Rig for SimulatedRig {
         self.lost_in_a_row = 0;
         if let Some(index) = self.open_circuit(faults.open_interlock) {
             // The circuits are in the drive's enable chain: it is off whatever the loop says.
-            self.drive = Drive::Off;
+            self.cut(frame.t_nanos);
             self.homing.stop();
             self.note(None, false);
             return Err(RigFault::Interlock { index });
         }
-        if let Some(fault) = self.homing.fault() {
+        let told = self.sequence(frame);
+        let brake_fault = self.brake.as_ref().and_then(|b| b.fault(frame.t_nanos));
+        if let Some(fault) = self.homing.fault().or(brake_fault) {
             self.note(None, false);
             return Err(fault);
         }
-        self.drive = frame.drive;
         self.not_enabled = if faults.drive_disabled && self.drive == Drive::On {
-            self.drive = Drive::Off;
+            self.cut(frame.t_nanos);
             self.not_enabled + 1
         } else {
             0
@@ -311,8 +368,12 @@ impl Rig for SimulatedRig {
         for column in &self.columns.interlocks {
             frame.values[*column] = 1.0;
         }
-        if let (Drive::On, Some(column)) = (self.drive, self.columns.reference) {
+        if let (true, Drive::On, Some(column)) = (told.follows, self.drive, self.columns.reference)
+        {
             self.plant.set_reference(frame.values[column]);
+        }
+        if let Some(column) = self.columns.brake {
+            frame.values[column] = f64::from(u8::from(told.follows));
         }
         self.note(None, faults.late_nanos > 0);
         let truth = self.plant.measured_force();
@@ -357,6 +418,10 @@ impl Rig for SimulatedRig {
         cells.map_or(Err(RigRefusal::NotSupported), |cells| {
             cells.command(command)
         })
+    }
+
+    fn is_settled(&self) -> bool {
+        self.brake.as_ref().is_none_or(BrakeSequence::is_settled)
     }
 
     fn devices(&self) -> Vec<Arc<Device>> {

@@ -86,6 +86,9 @@ pub struct Frame {
     pub state: State,
     /// Whether the actuators are powered.
     pub drive: Drive,
+    /// While they are not to be: whether a drive may go on holding where it is until a brake has taken over. Otherwise
+    /// its power goes at once.
+    pub hands_over: bool,
     /// One value a column of the [`Layout`]; columns without a value hold NaN.
     pub values: [f64; MAX_CHANNELS],
 }
@@ -98,6 +101,7 @@ impl Frame {
             t_nanos: 0,
             state: State::Idle,
             drive: Drive::Off,
+            hands_over: false,
             values: [f64::NAN; MAX_CHANNELS],
         }
     }

@@ -213,6 +213,9 @@ pub struct Guard {
     standstill_ticks: u64,
     max_gap_nanos: u64,
     dead_man: Option<usize>,
+    brake: Option<usize>,
+    /// Power that is off was taken away at once: nothing may hold on until a brake does.
+    is_cut: bool,
 }
 
 impl Guard {
@@ -308,6 +311,8 @@ impl Guard {
             standstill_ticks: ticks(STANDSTILL_S) as u64,
             max_gap_nanos: rig.safety.max_gap_s.map_or(u64::MAX, |s| (s * 1e9) as u64),
             dead_man: rig.dead_man.map(|id| layout.column(id)).transpose()?,
+            brake: rig.brake.map(|id| layout.column(id)).transpose()?,
+            is_cut: false,
         })
     }
 
@@ -453,6 +458,8 @@ impl Guard {
         if self.is_stopping() {
             return self.cut(Cut::SecondStop);
         }
+        // A drive that still holds until its brake does loses its power now.
+        self.is_cut |= self.drive() == Drive::Off;
         self.stop()
     }
 
@@ -497,6 +504,8 @@ impl Guard {
 
     /// Takes the power away at once.
     pub fn cut(&mut self, cause: Cut) -> Stopped {
+        // What ends because its time is over stands still: a brake may take over first.
+        self.is_cut |= matches!(cause, Cut::SecondStop | Cut::DeadMan);
         match self.state {
             State::Idle | State::Ready => return Stopped::Nothing,
             State::Tripped => self.trip_action = Action::PowerOff,
@@ -692,6 +701,7 @@ impl Guard {
     pub fn apply(&mut self, fault: &Fault) -> Option<Action> {
         self.good_cycles = 0;
         let action = self.action_for(fault);
+        self.is_cut |= action == Action::PowerOff;
         match self.state {
             State::Idle => None,
             State::Ready => {
@@ -743,6 +753,8 @@ impl Guard {
     pub fn write_commands(&mut self, frame: &mut Frame) {
         let dt = self.dt;
         let is_powered = self.drive() == Drive::On;
+        let brake = self.brake.map(|column| frame.values[column]);
+        let is_braked = brake.is_some_and(|released| released.is_nan() || released < 0.5);
         let mut all_at_rest = true;
         for a in &mut self.actuators {
             if self.state != State::Running {
@@ -759,6 +771,13 @@ impl Guard {
             let stands = a.standstill.note(feedback);
             let at_rest = match (self.state, self.trip_action) {
                 _ if brakes => a.travel.brake(&spec.travel, dt) && stands,
+                // Nothing travels against a brake: it would be a jump when it lets go.
+                (State::Armed, _) if is_braked => {
+                    if feedback.is_finite() {
+                        a.travel = Travel::at_rest(feedback);
+                    }
+                    false
+                }
                 (State::Armed | State::Stopping, _) => a.travel.toward(spec.park, &spec.travel, dt),
                 (State::Tripped, Action::Retreat) => a.travel.toward(a.refuge(), &spec.travel, dt),
                 (State::Running, _) => {
@@ -791,8 +810,9 @@ impl Guard {
         }
         frame.state = self.state;
         frame.drive = self.drive();
+        frame.hands_over = frame.drive == Drive::Off && !self.is_cut;
         match frame.drive {
-            Drive::On => self.off_since = None,
+            Drive::On => (self.off_since, self.is_cut) = (None, false),
             Drive::Off if self.was_powered => {
                 self.off_since = Some(self.tick);
                 self.rest_is_told = false;

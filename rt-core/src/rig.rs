@@ -124,6 +124,9 @@ pub struct RigSpec {
     pub safety: SafetySpec,
     /// The measured channel that shows the dead man's switch (1: held), where it is a real one.
     pub dead_man: Option<&'static str>,
+    /// The measured channel that shows whether the brake is released and references are followed (1), where a brake
+    /// holds the actuators without power. Until then no command moves.
+    pub brake: Option<&'static str>,
 }
 
 /// What can be asked of a rig while its drive is off.
@@ -251,6 +254,12 @@ pub trait Rig: Send {
     fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
         let _ = command;
         Err(RigRefusal::NotSupported)
+    }
+
+    /// Whether everything that it was told by the last exchange is done: a brake that had to take over holds. The loop
+    /// does not end before.
+    fn is_settled(&self) -> bool {
+        true
     }
 
     /// Its devices with their counters. Called once, before the loop starts.

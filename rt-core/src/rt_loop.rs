@@ -250,7 +250,8 @@ impl<C: Clock> RtLoop<C> {
         let publish = self.clock.now().saturating_sub(stage);
         self.side.timing.publish.add(publish);
         self.side.stop.answer();
-        let may_end = self.guard.is_safe_to_leave() && self.guard.has_come_to_rest();
+        let may_end =
+            self.guard.is_safe_to_leave() && self.guard.has_come_to_rest() && self.rig.is_settled();
         !(self.quitting && safe_is_sent && may_end)
     }
 
@@ -276,9 +277,12 @@ impl<C: Clock> RtLoop<C> {
     }
 
     fn press_stop(&mut self) {
+        if self.homing {
+            // Stopped as any motion is: a brake may take over before the power goes. The next STOP cuts.
+            return self.stop_homing();
+        }
         let stopped = self.guard.press_stop();
         self.tell_stopped(stopped, StopCause::Requested);
-        self.stop_homing();
     }
 
     fn tell_stopped(&mut self, stopped: Stopped, cause: StopCause) {

@@ -234,6 +234,7 @@ mod tests {
             hangs_loads: false,
             safety: Default::default(),
             dead_man: None,
+            brake: None,
         }
     }
 

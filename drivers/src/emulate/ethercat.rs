@@ -22,6 +22,7 @@ use crate::ethercat::config::EthercatConfig;
 use crate::ethercat::transport::Transport;
 use crate::ethercat::wire::{Datagram, Walk, command, write_u16};
 use crate::hardware::HardwareConfig;
+use crate::mounting::BrakeOutput;
 use crate::simulated::SimTime;
 use coe::Dictionary;
 use drive::EmulatedDrive;
@@ -46,6 +47,8 @@ pub struct Segment {
     /// Device and number among its sources of each input of the rig file.
     inputs: Vec<Option<(usize, usize)>>,
     world: World,
+    /// The output that operates the brake: device, object, bit.
+    brake: Option<(usize, usize, u8)>,
     /// How many devices are connected.
     connected: usize,
     is_cut: bool,
@@ -81,11 +84,49 @@ pub fn segment_on(
                     scale: input.scale,
                     offset: input.offset,
                 },
-                None => Source::Count(closed_circuits(rig, &name)),
+                None => digital(rig, &name),
             }
         })
         .collect();
-    Segment::new(config, &sources, World::new(plant, rig.signals.cells.len()))
+    let (mut segment, put) =
+        Segment::new(config, &sources, World::new(plant, rig.signals.cells.len()));
+    segment.brake = brake_output(config, rig, &segment.devices);
+    (segment, put)
+}
+
+/// A digital input: safety circuits and perhaps the switch of the brake.
+fn digital(rig: &HardwareConfig, input: &str) -> Source {
+    let count = closed_circuits(rig, input);
+    let brake = rig.mounting.as_ref().and_then(|m| m.brake.as_ref());
+    let switch = brake.and_then(|b| b.feedback.as_ref());
+    match switch.filter(|switch| switch.input.as_deref() == Some(input)) {
+        Some(switch) => Source::Brake {
+            count,
+            bit: switch.bit.unwrap_or(0),
+            set_means_engaged: switch.set_means_engaged,
+        },
+        None => Source::Count(count),
+    }
+}
+
+/// The output of this segment that operates the brake, if one does.
+fn brake_output(
+    config: &EthercatConfig,
+    rig: &HardwareConfig,
+    devices: &[Esc],
+) -> Option<(usize, usize, u8)> {
+    let BrakeOutput::Output(name) = &rig.mounting.as_ref()?.brake.as_ref()?.output else {
+        return None;
+    };
+    let name = name.strip_prefix(&config.name)?.strip_prefix('.')?;
+    let output = config.outputs.iter().find(|o| o.name == name)?;
+    let device = config.device(&output.device)?;
+    let dictionary = &devices.get(device)?.dictionary;
+    Some((
+        device,
+        dictionary.find(output.index, output.sub)?,
+        output.bit,
+    ))
 }
 
 /// The count of a digital input with every safety circuit closed.
@@ -171,6 +212,7 @@ impl Segment {
             products: config.devices.iter().map(|d| d.product).collect(),
             inputs,
             world,
+            brake: None,
             is_cut: false,
             has_power: true,
             faults,
@@ -198,6 +240,7 @@ impl Segment {
         while let Ok(fault) = self.faults.pop() {
             self.take_fault(fault);
         }
+        self.operate_brake();
         self.live_until(now);
         if self.is_cut || !self.has_power || self.connected == 0 {
             return Answer::None;
@@ -229,16 +272,30 @@ impl Segment {
 
     /// Lets time pass, watchdogs included, in the order in which things happen.
     fn live_until(&mut self, now: u64) {
-        for device in &mut self.devices {
+        for i in 0..self.devices.len() {
+            let device = &mut self.devices[i];
             if let Some(at) = device.watchdog_at().filter(|at| *at <= now) {
                 self.world.advance_to(at);
                 device.bite();
                 if device.drive.is_some() {
                     self.world.tell_motor(None);
                 }
+                self.operate_brake();
             }
         }
         self.world.advance_to(now);
+    }
+
+    /// The brake is released as long as its output is set, and its device in OP.
+    fn operate_brake(&mut self) {
+        let Some((device, object, bit)) = self.brake else {
+            return;
+        };
+        let is_set = self
+            .devices
+            .get(device)
+            .is_some_and(|esc| esc.is_op() && esc.dictionary.get(Some(object)) >> bit & 1 == 1);
+        self.world.tell_brake(is_set && self.has_power);
     }
 
     fn pass_datagram(&mut self, frame: &mut [u8], datagram: &Datagram, now: u64) {
@@ -259,6 +316,7 @@ impl Segment {
                     }
                     counter = counter.wrapping_add(grown);
                 }
+                self.operate_brake();
             }
             _ => {
                 for device in &mut self.devices[..connected] {

@@ -1,8 +1,9 @@
 //! The one plant behind all emulated devices: it advances by time, whoever looks at it and however often.
 
+use crate::mounting::BrakeOutput;
 use crate::simulated::LoadCells;
 use crate::simulated::{
-    CellTrouble, MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at, switch_at,
+    BrakeFault, CellTrouble, MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at, switch_at,
 };
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
@@ -14,11 +15,16 @@ const STEP_NANOS: u64 = 50_000;
 /// Time that is made up for at once, in ns; a program that was stopped for longer goes on where it was.
 const MOST_BEHIND_NANOS: u64 = NANOS_PER_SECOND;
 
+/// A motor that is slower than this is at rest for a drive, in m/s.
+const AT_REST_M_PER_S: f64 = 0.01;
+
 struct State {
     plant: Plant,
     until: Option<u64>,
     begin: u64,
     drive: Drive,
+    /// The drive has been told to be off and holds until its own brake does.
+    hands_over: bool,
     position_sensor: Sensor,
     cells: LoadCells,
 }
@@ -36,6 +42,8 @@ pub struct HomeSwitch {
 #[derive(Clone)]
 pub struct SharedPlant {
     home_switch: HomeSwitch,
+    /// Whether the drive operates the brake by itself.
+    is_drives_brake: bool,
     #[expect(
         clippy::disallowed_types,
         reason = "threads of emulated devices are no real-time threads"
@@ -58,6 +66,7 @@ impl SharedPlant {
             until: None,
             begin: 0,
             drive: Drive::Off,
+            hands_over: false,
             position_sensor: Sensor::new(
                 sensor.noise_m,
                 sensor.resolution_m,
@@ -71,12 +80,14 @@ impl SharedPlant {
                 config.seed,
             ),
         });
+        let brake = config.mounting.as_ref().and_then(|m| m.brake.as_ref());
         let travel_speed = config.actuator.travel_speed_m_per_s;
         Self {
             home_switch: HomeSwitch {
                 at_m: switch_at(config),
                 speed_m_per_s: config.homing.map_or(travel_speed, |h| h.speed_m_per_s),
             },
+            is_drives_brake: brake.is_some_and(|b| b.output == BrakeOutput::Drive),
             state: Arc::new(state),
         }
     }
@@ -100,6 +111,9 @@ impl SharedPlant {
             until = now - MOST_BEHIND_NANOS;
         }
         while until + STEP_NANOS <= now {
+            if state.hands_over && state.plant.brake_grips() {
+                (state.drive, state.hands_over) = (Drive::Off, false);
+            }
             let drive = state.drive;
             state.plant.advance_period(drive, MotorFault::None);
             until += STEP_NANOS;
@@ -111,14 +125,43 @@ impl SharedPlant {
     /// The motor follows a reference from now on, in m.
     pub fn follow(&self, reference_m: f64, now: u64) {
         self.at(now, |s| {
-            s.drive = Drive::On;
+            (s.drive, s.hands_over) = (Drive::On, false);
+            if self.is_drives_brake {
+                s.plant.tell_brake(true);
+            }
             s.plant.set_reference(reference_m);
         });
     }
 
-    /// The motor has no power from now on; its brake holds it.
+    /// The motor has no power from now on. A drive with a brake of its own holds a motor at rest until that does.
     pub fn release(&self, now: u64) {
-        self.at(now, |s| s.drive = Drive::Off);
+        self.at(now, |s| {
+            if !self.is_drives_brake {
+                s.drive = Drive::Off;
+                return;
+            }
+            s.plant.tell_brake(false);
+            let may_hold = s.plant.motor_speed().abs() < AT_REST_M_PER_S;
+            s.hands_over = s.drive == Drive::On && may_hold && !s.plant.brake_grips();
+            if !s.hands_over {
+                s.drive = Drive::Off;
+            }
+        });
+    }
+
+    /// Whoever operates the brake tells it to let go or to hold.
+    pub fn tell_brake(&self, released: bool, now: u64) {
+        self.at(now, |s| s.plant.tell_brake(released));
+    }
+
+    /// Lets the brake do something wrong from now on.
+    pub fn break_brake(&self, fault: Option<BrakeFault>, now: u64) {
+        self.at(now, |s| s.plant.break_brake(fault));
+    }
+
+    /// Whether the brake grips.
+    pub fn brake_grips(&self, now: u64) -> bool {
+        self.at(now, |s| s.plant.brake_grips())
     }
 
     /// Where the encoder says that the motor is, in m.

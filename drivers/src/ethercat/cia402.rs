@@ -163,6 +163,11 @@ impl Cia402 {
             .is_some_and(|i| DriveState::of(i.status).may_have_power())
     }
 
+    /// Whether it is enabled and follows what it is told.
+    pub fn is_following(&self) -> bool {
+        self.has_followed
+    }
+
     /// What it is sent in this cycle.
     pub fn outputs(&mut self, told: &DriveCommand, now: u64) -> DriveOutputs {
         let off = DriveOutputs {

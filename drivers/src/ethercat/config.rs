@@ -28,6 +28,9 @@ pub struct EthercatConfig {
     /// What else is measured.
     #[serde(default)]
     pub inputs: Vec<InputConfig>,
+    /// Digital outputs, for what the rig file names them for (`mounting.brake.output`).
+    #[serde(default)]
+    pub outputs: Vec<OutputConfig>,
 }
 
 /// Where a segment is.
@@ -174,6 +177,24 @@ pub struct InputConfig {
     pub offset: f64,
 }
 
+/// A digital output: one bit of an entry of the process data.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OutputConfig {
+    /// Its name.
+    pub name: String,
+    /// Name of its device.
+    pub device: String,
+    /// Index of the mapped object.
+    pub index: u16,
+    /// Its subindex.
+    #[serde(default)]
+    pub sub: u8,
+    /// The bit of the object, from 0.
+    #[serde(default)]
+    pub bit: u8,
+}
+
 fn one() -> f64 {
     1.0
 }
@@ -280,7 +301,60 @@ impl EthercatConfig {
             self.check_input(i, input)
                 .map_err(|e| e.within(&format!("inputs[{i}]")))?;
         }
+        for (i, output) in self.outputs.iter().enumerate() {
+            self.check_output(i, output)
+                .map_err(|e| e.within(&format!("outputs[{i}]")))?;
+        }
         Ok(())
+    }
+
+    fn check_output(&self, i: usize, output: &OutputConfig) -> Result<(), FieldError> {
+        let name = &output.name;
+        if !is_name(name) {
+            return Err(FieldError::new("name", format!("is '{name}'; {NAME_RULE}")));
+        }
+        let place = |o: &OutputConfig| (o.device.clone(), o.index, o.sub, o.bit);
+        let others = &self.outputs[..i];
+        if let Some(other) = others
+            .iter()
+            .find(|o| o.name == *name || place(o) == place(output))
+        {
+            let problem = format!(
+                "'{name}' has the name or the bit of '{}'; each has its own",
+                other.name
+            );
+            return Err(FieldError::new("name", problem));
+        }
+        let device = self.known_device(&output.device)?;
+        let is_drive = self.drive.as_ref().is_some_and(|d| d.device == device.name);
+        let of_drive = NEEDED_OUTPUTS.iter().any(|o| o.0 == output.index) || output.index == 0x6060;
+        if is_drive && of_drive {
+            return Err(FieldError::new(
+                "index",
+                format!(
+                    "0x{:04X} is what the drive itself is told by; expected another object",
+                    output.index
+                ),
+            ));
+        }
+        let wrong = |field: &str, problem: String| Err(FieldError::new(field, problem));
+        match find_entry(&device.outputs, output.index, output.sub) {
+            Some((_, bits)) if output.bit < bits => Ok(()),
+            Some((_, bits)) => wrong(
+                "bit",
+                format!(
+                    "is {}; 0x{:04X}:{} has {bits} bits, counted from 0",
+                    output.bit, output.index, output.sub
+                ),
+            ),
+            None => wrong(
+                "index",
+                format!(
+                    "0x{:04X}:{} is not mapped in the outputs of '{}'",
+                    output.index, output.sub, device.name
+                ),
+            ),
+        }
     }
 
     fn check_devices(&self) -> Result<(), FieldError> {

@@ -93,6 +93,17 @@ pub trait Bus: Send {
         now_nanos: u64,
         inputs: &mut [Slot],
     ) -> Result<(), RigFault>;
+
+    /// Sets a digital output, by its number in `BusConfig::outputs`, from the next exchange on. Outputs are not set
+    /// before, nor while nothing can be exchanged.
+    fn put_output(&mut self, number: usize, is_set: bool) {
+        let _ = (number, is_set);
+    }
+
+    /// Whether the drive is enabled and follows what it is told.
+    fn is_following(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,10 @@
 //! What is known of motor, pad, delays and specimen stands under the same names as in the file of a simulated rig: the
 //! benches design with it, identification writes it, and the emulator is built from it.
 
-use super::signals::SignalsConfig;
+use super::signals::{self, SignalsConfig};
 use crate::ethercat::EthercatConfig;
 use crate::linudp::LinUdpConfig;
+use crate::mounting::{BrakeOutput, MountingConfig};
 use crate::serial::SerialConfig;
 use crate::simulated::{
     ActuatorConfig, DelayConfig, ForceSensorConfig, HomingConfig, LoadCellConfig, MotorConfig,
@@ -36,6 +37,10 @@ pub struct HardwareConfig {
     pub pad_pulls: bool,
     /// The linear motor with its own controller.
     pub motor: MotorConfig,
+    /// How the motor is mounted and what holds it without power. It has to be stated for hardware; a segment that is
+    /// emulated in this process may leave it out and has an ideal brake then.
+    #[serde(default)]
+    pub mounting: Option<MountingConfig>,
     /// Pure delays beyond the one cycle that the loop itself needs.
     pub delays: DelayConfig,
     /// Corner of the force's first-order low-pass, in Hz; `None`: unfiltered.
@@ -116,6 +121,19 @@ impl BusConfig {
         }
     }
 
+    /// Its digital outputs, `bus.output`, in their order.
+    pub fn outputs(&self) -> Vec<String> {
+        match self {
+            BusConfig::Ethercat(config) => {
+                let outputs = config.outputs.iter();
+                outputs
+                    .map(|o| format!("{}.{}", config.name, o.name))
+                    .collect()
+            }
+            BusConfig::LinUdp(_) | BusConfig::Serial(_) => Vec::new(),
+        }
+    }
+
     /// Whether it can drive a motor.
     pub fn drives(&self) -> bool {
         match self {
@@ -171,12 +189,13 @@ impl HardwareConfig {
             interlocks: Vec::new(),
             homing: emulated.and_then(|e| e.homing),
             specimen: self.specimen,
+            mounting: self.mounting.clone(),
         }
     }
 
     /// Refuses what makes no sense.
     pub fn check(&self) -> Result<(), FieldError> {
-        self.model().check()?;
+        self.model().check_model()?;
         if let Some(n) = self.force_frozen_after_cycles.filter(|n| *n < 5) {
             return Err(FieldError::new(
                 "force_frozen_after_cycles",
@@ -218,7 +237,61 @@ impl HardwareConfig {
         self.signals
             .check(&self.buses)
             .map_err(|e| e.within("signals"))?;
+        match &self.mounting {
+            Some(mounting) => self
+                .check_brake(mounting)
+                .map_err(|e| e.within("mounting.brake"))?,
+            None if self.is_in_process() => {}
+            None => {
+                return Err(FieldError::new(
+                    "mounting",
+                    "is not stated; hardware has to say what holds its motor without power. Write for example mounting: \
+                     (axis: Vertical, moving_mass_kg: 10.0, brake: (release_s: 0.03, engage_s: 0.03, output: Drive)), or \
+                     brake: None if nothing holds it",
+                ));
+            }
+        }
         self.check_emulated()
+    }
+
+    /// Whoever operates a brake by an output, or watches its switch, names what exists.
+    fn check_brake(&self, mounting: &MountingConfig) -> Result<(), FieldError> {
+        let Some(brake) = &mounting.brake else {
+            return Ok(());
+        };
+        if let Some(feedback) = &brake.feedback {
+            signals::check_feedback(feedback, &self.buses).map_err(|e| e.within("feedback"))?;
+        }
+        let BrakeOutput::Output(name) = &brake.output else {
+            return Ok(());
+        };
+        let wrong = |problem: String| Err(FieldError::new("output", problem));
+        if signals::find_output(name, &self.buses).is_none() {
+            let known: Vec<String> = self.buses.iter().flat_map(BusConfig::outputs).collect();
+            return wrong(format!(
+                "'{name}' does not exist; the buses have the outputs: {}",
+                if known.is_empty() {
+                    "none".to_owned()
+                } else {
+                    known.join(", ")
+                }
+            ));
+        }
+        let homes = |bus: &BusConfig| {
+            matches!(bus, BusConfig::Ethercat(e) if e.drive.as_ref().is_some_and(|d| d.homing.is_some()))
+                || matches!(bus, BusConfig::LinUdp(l) if l.home_bit.is_some())
+        };
+        if self
+            .buses
+            .iter()
+            .any(|bus| bus.name() == self.drive && homes(bus))
+        {
+            return wrong(format!(
+                "is Output(\"{name}\"), but the drive homes by itself, with power of its own: only the drive can release \
+                 the brake then. Wire the brake to the drive and write output: Drive"
+            ));
+        }
+        Ok(())
     }
 
     fn check_emulated(&self) -> Result<(), FieldError> {

@@ -2,6 +2,7 @@
 
 use super::align::Align;
 use super::config::{BusConfig, NAME_RULE, is_name};
+use crate::mounting::{BRAKE, BrakeFeedback};
 use rt_core::file::{FieldError, require_within};
 use rt_core::rig::cell_watch::{self, CellWatch};
 use serde::Deserialize;
@@ -128,7 +129,8 @@ impl InterlockConfig {
 }
 
 /// Identifiers that an auxiliary channel cannot have.
-const RESERVED: [&str; 5] = [
+const RESERVED: [&str; 6] = [
+    BRAKE.id,
     "force",
     "motor_position",
     "motor_reference",
@@ -268,6 +270,24 @@ fn check_input(input: &str, max_age_s: f64, buses: &[BusConfig]) -> Result<(), F
         ));
     }
     require_within("max_age_s", max_age_s, 1e-4, 10.0, "s")
+}
+
+/// Refuses a brake's switch that is none of the inputs.
+pub fn check_feedback(feedback: &BrakeFeedback, buses: &[BusConfig]) -> Result<(), FieldError> {
+    match &feedback.input {
+        Some(input) => check_input(input, feedback.max_age_s, buses),
+        None => Err(FieldError::new(
+            "input",
+            "is missing; expected the input of the brake's switch, for example \"ecat.brake_switch\"",
+        )),
+    }
+}
+
+/// The bus of a digital output and its number there.
+pub fn find_output(output: &str, buses: &[BusConfig]) -> Option<(usize, usize)> {
+    let on = |bus: &BusConfig| bus.outputs().iter().position(|o| o == output);
+    let mut found = buses.iter().enumerate();
+    found.find_map(|(i, bus)| Some((i, on(bus)?)))
 }
 
 /// The number of an input among those of all buses.

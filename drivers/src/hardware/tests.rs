@@ -32,6 +32,7 @@ fn the_shipped_rig_declares_what_it_measures() {
             "force_strip_front",
             "force_strip_rear",
             "drive_current",
+            "brake_released",
             "age_motor_position",
             "age_force_raw_1",
             "age_force_raw_2",

@@ -1,6 +1,7 @@
 //! The file of a simulated rig. Units are in the names; every field is explained here.
 
 use super::load_cell::RAW;
+use crate::mounting::{self, MountingConfig};
 use crate::protection::plausible;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::Limit;
@@ -58,6 +59,10 @@ pub struct SimulatedConfig {
     /// The drive does not know where it is after it was switched on; `None`: it does.
     #[serde(default)]
     pub homing: Option<HomingConfig>,
+    /// How the motor is mounted and what holds it without power. `None`: an ideal brake stops and holds it at once
+    /// wherever it is.
+    #[serde(default)]
+    pub mounting: Option<MountingConfig>,
     /// What stands under the motor, and what it bears. A simulated rig without it can hurt nothing: its stopping
     /// distance is shown and refuses nothing.
     #[serde(default)]
@@ -241,8 +246,19 @@ impl SimulatedConfig {
         }
     }
 
-    /// Refuses values that make no sense.
+    /// Refuses values that make no sense, and what only hardware has.
     pub fn check(&self) -> Result<(), FieldError> {
+        if let Some(mounting) = &self.mounting {
+            mounting::check_simulated(mounting).map_err(|e| e.within("mounting"))?;
+        }
+        self.check_model()
+    }
+
+    /// Refuses values that make no sense in a model of a rig.
+    pub fn check_model(&self) -> Result<(), FieldError> {
+        if let Some(mounting) = &self.mounting {
+            mounting.check().map_err(|e| e.within("mounting"))?;
+        }
         let least_uplift_n = if self.pad_pulls { -2000.0 } else { 0.0 };
         plausible::UPLIFT.require_from(least_uplift_n, "uplift_n", self.uplift_n)?;
         plausible::PAD_STIFFNESS.require("pad_stiffness_n_per_m", self.pad_stiffness_n_per_m)?;

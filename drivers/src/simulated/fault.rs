@@ -1,6 +1,7 @@
 //! Faults that the simulated rig can be told to show, and when.
 
 use super::load_cell::RAW;
+use super::unpowered::BrakeFault;
 use rt_core::channel::Frame;
 use rt_core::file::{FieldError, require_not_negative, require_positive, require_within};
 use rt_core::guard::State;
@@ -96,6 +97,15 @@ pub enum SimFault {
         /// What it does.
         does: CellTrouble,
     },
+    /// The brake holds against this force only, in N.
+    BrakeSlips {
+        /// The force.
+        holds_n: f64,
+    },
+    /// The brake holds, whatever it is told.
+    BrakeStaysEngaged,
+    /// The brake is released, whatever it is told.
+    BrakeStaysReleased,
 }
 
 /// A fault and when it shows.
@@ -137,6 +147,7 @@ impl Injection {
                 }
             }
             SimFault::LateExchange { by_us } => require_positive("fault.by_us", by_us, "µs"),
+            SimFault::BrakeSlips { holds_n } => require_not_negative("fault.holds_n", holds_n, "N"),
             SimFault::Spike { size: value, .. }
             | SimFault::Offset { size: value, .. }
             | SimFault::Scaled { factor: value, .. }
@@ -185,6 +196,7 @@ pub struct ActiveFaults {
     pub drive_disabled: bool,
     /// What each load cell does instead of measuring.
     pub cells: [Option<CellTrouble>; RAW.len()],
+    pub brake: Option<BrakeFault>,
 }
 
 /// Decides in each exchange which faults act.
@@ -224,6 +236,7 @@ impl Injector {
             open_interlock: None,
             drive_disabled: false,
             cells: [None; RAW.len()],
+            brake: None,
         };
         for timed in &mut self.timed {
             if timed.is_due(frame) {
@@ -285,6 +298,9 @@ impl Timed {
                     *cell = Some(does);
                 }
             }
+            SimFault::BrakeSlips { holds_n } => all.brake = Some(BrakeFault::Slips(holds_n)),
+            SimFault::BrakeStaysEngaged => all.brake = Some(BrakeFault::StaysEngaged),
+            SimFault::BrakeStaysReleased => all.brake = Some(BrakeFault::StaysReleased),
         }
     }
 }

@@ -56,6 +56,11 @@ impl Homing {
         }
     }
 
+    /// Whether the drive moves by itself.
+    pub fn is_under_way(&self) -> bool {
+        matches!(self.stage, Stage::Finding(_))
+    }
+
     /// Begins to travel.
     pub fn begin(&mut self, plant: &Plant) -> Result<(), RigRefusal> {
         // One that travels or knows has nothing to begin.

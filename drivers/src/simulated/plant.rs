@@ -3,10 +3,13 @@
 //!
 //! State x = [u_m v_m | u_1 v_1 … u_n v_n | f] with motor (m), masses from the head down, filtered
 //! force f. ẋ = A x + b_r r + b_0 is linear while the contact does not change, so a substep of h is
-//! x ← e^{Ah} x + ∫e^{As}ds (b_r r + b_0): the matrix exponential of the augmented system.
+//! x ← e^{Ah} x + ∫e^{As}ds (b_r r + b_0): the matrix exponential of the augmented system. Without power the motor has
+//! other rows ([`Unpowered`]) and r is a force.
 
 use super::config::{MotorConfig, SimulatedConfig};
 use super::fault::MotorFault;
+use super::unpowered::{Brake, BrakeFault, Unpowered};
+use crate::mounting::{Axis, GRAVITY_M_PER_S2, MountingConfig};
 use nalgebra::{DMatrix, DVector};
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;
@@ -16,7 +19,7 @@ pub(crate) const MAX_SUBSTEP_S: f64 = 50e-6;
 
 /// x⁺ = Φ x + γ_r r + γ_0, with Φ row by row.
 #[derive(Clone)]
-struct Substep {
+pub struct Substep {
     phi: Vec<f64>,
     gamma_r: Vec<f64>,
     gamma_0: Vec<f64>,
@@ -28,6 +31,8 @@ pub struct PlantModel {
     states: usize,
     contact: Substep,
     free: Substep,
+    /// `None`: an ideal brake holds the motor as soon as it has no power.
+    unpowered: Option<Unpowered>,
     substeps: u32,
     pad_stiffness: f64,
     pad_damping: f64,
@@ -50,6 +55,10 @@ impl PlantModel {
             states: 3 + 2 * pantograph.masses.len(),
             contact: Substep::build(config, pantograph, true, substep_s),
             free: Substep::build(config, pantograph, false, substep_s),
+            unpowered: config
+                .mounting
+                .as_ref()
+                .map(|mounting| Unpowered::build(config, mounting, pantograph, substep_s)),
             substeps: substeps as u32,
             pad_stiffness: config.pad_stiffness_n_per_m,
             pad_damping: config.pad_damping_ns_per_m,
@@ -65,7 +74,29 @@ impl PlantModel {
 }
 
 impl Substep {
+    /// A motor that follows its reference.
     fn build(config: &SimulatedConfig, pantograph: &Pantograph, contact: bool, h: f64) -> Self {
+        Self::of(config, None, pantograph, contact, h)
+    }
+
+    /// A motor without power; r is a force on it.
+    pub fn unpowered(
+        config: &SimulatedConfig,
+        mounting: &MountingConfig,
+        pantograph: &Pantograph,
+        contact: bool,
+        h: f64,
+    ) -> Self {
+        Self::of(config, Some(mounting), pantograph, contact, h)
+    }
+
+    fn of(
+        config: &SimulatedConfig,
+        unpowered: Option<&MountingConfig>,
+        pantograph: &Pantograph,
+        contact: bool,
+        h: f64,
+    ) -> Self {
         let n = pantograph.masses.len();
         let size = 3 + 2 * n;
         let (u_m, v_m, f) = (0, 1, size - 1);
@@ -74,9 +105,20 @@ impl Substep {
         let mut a = DMatrix::<f64>::zeros(size + 2, size + 2);
         let (w, z) = (config.motor.omega_rad_per_s, config.motor.damping_ratio);
         a[(u_m, v_m)] = 1.0;
-        a[(v_m, u_m)] = -w * w;
-        a[(v_m, v_m)] = -2.0 * z * w;
-        a[(v_m, size)] = w * w;
+        match unpowered {
+            None => {
+                a[(v_m, u_m)] = -w * w;
+                a[(v_m, v_m)] = -2.0 * z * w;
+                a[(v_m, size)] = w * w;
+            }
+            Some(mounting) => {
+                a[(v_m, v_m)] = -mounting.friction_ns_per_m / mounting.moving_mass_kg;
+                a[(v_m, size)] = 1.0 / mounting.moving_mass_kg;
+                if mounting.axis == Axis::Vertical {
+                    a[(v_m, size + 1)] = -GRAVITY_M_PER_S2;
+                }
+            }
+        }
         let chain = pantograph.matrices();
         for i in 0..n {
             let mass = chain.mass[(i, i)];
@@ -97,6 +139,9 @@ impl Substep {
             for (column, value) in [(u(0), k), (u_m, -k), (v(0), c), (v_m, -c)] {
                 a[(v(0), column)] -= value / chain.mass[(0, 0)];
                 a[(f, column)] = corner.map_or(0.0, |corner| corner * value);
+                if let Some(mounting) = unpowered {
+                    a[(v_m, column)] += value / mounting.moving_mass_kg;
+                }
             }
         }
         if let Some(corner) = corner {
@@ -144,6 +189,7 @@ pub struct Plant {
     reference_line: DelayLine,
     force_line: DelayLine,
     delayed_force: f64,
+    brake: Brake,
 }
 
 impl Plant {
@@ -169,6 +215,7 @@ impl Plant {
             reference_line: DelayLine::filled(model.reference_delay, motor_position),
             force_line: DelayLine::filled(model.force_delay, force),
             delayed_force: force,
+            brake: Brake::engaged(),
             model,
         }
     }
@@ -198,6 +245,29 @@ impl Plant {
     /// The reference that the motor is sent from now on.
     pub fn set_reference(&mut self, reference: f64) {
         self.reference = reference;
+    }
+
+    /// Tells the brake to let go or to hold; it takes its time.
+    pub fn tell_brake(&mut self, released: bool) {
+        self.brake.tell(released);
+    }
+
+    /// Lets the brake do something wrong from now on.
+    pub fn break_brake(&mut self, fault: Option<BrakeFault>) {
+        self.brake.suffer(fault);
+    }
+
+    /// Whether the brake grips; without one of which anything is known it does whenever it is needed.
+    pub fn brake_grips(&self) -> bool {
+        self.model
+            .unpowered
+            .as_ref()
+            .is_some_and(|unpowered| self.brake.grips(unpowered))
+    }
+
+    /// How fast the motor moves, in m/s.
+    pub fn motor_speed(&self) -> f64 {
+        self.x[1]
     }
 
     /// Where the motor is, in m.
@@ -233,7 +303,11 @@ impl Plant {
     }
 
     fn substep(&mut self, drive: Drive, fault: MotorFault) {
-        let held = (drive == Drive::Off || fault == MotorFault::Stuck).then_some(self.x[0]);
+        let friction = self.friction(drive, fault);
+        let held = self.is_held(drive, fault, friction).then_some(self.x[0]);
+        if friction.is_some() {
+            self.reference = self.x[0];
+        }
         if let Some(position) = held {
             // The brake holds the motor where it is, and it starts from there again.
             self.x[1] = 0.0;
@@ -246,6 +320,8 @@ impl Plant {
         let mut reference = self.reference_line.push(asked);
         if let Some(position) = held {
             reference = position;
+        } else if let Some(force) = friction {
+            reference = force;
         } else if let MotorFault::Runaway(speed) = fault {
             // The reference that keeps the motor at that speed: u + (2ζ/ω) v.
             let motor = &self.model.motor;
@@ -253,11 +329,14 @@ impl Plant {
             self.x[1] = speed;
         }
         let in_contact = self.model.pad_pulls || self.contact_force() > 0.0;
-        let step = if in_contact {
-            &self.model.contact
-        } else {
-            &self.model.free
+        let (contact, free) = match &self.model.unpowered {
+            Some(unpowered) if friction.is_some() && held.is_none() => {
+                (&unpowered.contact, &unpowered.free)
+            }
+            _ => (&self.model.contact, &self.model.free),
         };
+        let step = if in_contact { contact } else { free };
+        let speed_before = self.x[1];
         let n = self.model.states;
         for (i, out) in self.scratch.iter_mut().enumerate() {
             let row = &step.phi[i * n..(i + 1) * n];
@@ -267,6 +346,8 @@ impl Plant {
         std::mem::swap(&mut self.x, &mut self.scratch);
         if let Some(position) = held {
             (self.x[0], self.x[1]) = (position, 0.0);
+        } else if let Some(force) = friction {
+            self.end_unpowered(force, speed_before);
         }
         let force = if self.model.filtered {
             self.x[n - 1]
@@ -274,6 +355,44 @@ impl Plant {
             self.contact_force()
         };
         self.delayed_force = self.force_line.push(force);
+        self.brake.advance();
+    }
+}
+
+impl Plant {
+    /// The dry friction that acts on a motor without power, in N; `None`: it has power, or is held.
+    fn friction(&self, drive: Drive, fault: MotorFault) -> Option<f64> {
+        let unpowered = self.model.unpowered.as_ref()?;
+        if drive == Drive::On || fault == MotorFault::Stuck {
+            return None;
+        }
+        unpowered.friction(self.x[1], self.contact_force(), &self.brake)
+    }
+
+    /// Whether the motor stands whatever acts on it.
+    fn is_held(&self, drive: Drive, fault: MotorFault, friction: Option<f64>) -> bool {
+        let clamps = |unpowered| self.brake.clamps(unpowered);
+        match drive {
+            _ if fault == MotorFault::Stuck => true,
+            Drive::Off => friction.is_none(),
+            Drive::On => self.model.unpowered.as_ref().is_some_and(clamps),
+        }
+    }
+
+    /// Stands where dry friction has stopped it, and at the ends of the stroke.
+    fn end_unpowered(&mut self, friction: f64, speed_before: f64) {
+        if friction != 0.0 && speed_before * self.x[1] < 0.0 {
+            self.x[1] = 0.0;
+        }
+        let (low, high) = (
+            self.model.motor.stroke_low_m,
+            self.model.motor.stroke_high_m,
+        );
+        if self.x[0] < low {
+            (self.x[0], self.x[1]) = (low, self.x[1].max(0.0));
+        } else if self.x[0] > high {
+            (self.x[0], self.x[1]) = (high, self.x[1].min(0.0));
+        }
     }
 }
 

@@ -116,6 +116,20 @@ pub enum RigFault {
         /// Its error code.
         code: u16,
     },
+    /// The brake was told to let go, or to stay so, and shows that it holds.
+    BrakeNotReleased {
+        /// For how long by now, in µs.
+        for_us: u32,
+        /// For how long it may, in µs.
+        limit_us: u32,
+    },
+    /// The brake was told to hold and shows that it does not.
+    BrakeNotEngaged {
+        /// For how long by now, in µs.
+        for_us: u32,
+        /// For how long it may, in µs.
+        limit_us: u32,
+    },
     /// A device is not the one that the rig file expects, or there are more or fewer of them.
     WrongDevice {
         /// Which device.
@@ -288,6 +302,32 @@ impl RigFault {
                     "emergency",
                     format!("Device {device} sent the emergency message 0x{code:04X}"),
                     "Look the code up in the device's manual, remove its cause, then acknowledge.",
+                ),
+            ),
+            RigFault::BrakeNotReleased { for_us, limit_us } => with(
+                f64::from(for_us) * 1e-6,
+                f64::from(limit_us) * 1e-6,
+                text(
+                    "brake-not-released",
+                    format!(
+                        "The brake should be released and shows that it holds, for {:.0} ms; allowed: {:.0} ms",
+                        ms(for_us),
+                        ms(limit_us)
+                    ),
+                    "Check the brake's supply, its output and its switch ('mounting.brake' of the rig file), then acknowledge.",
+                ),
+            ),
+            RigFault::BrakeNotEngaged { for_us, limit_us } => with(
+                f64::from(for_us) * 1e-6,
+                f64::from(limit_us) * 1e-6,
+                text(
+                    "brake-not-engaged",
+                    format!(
+                        "The brake should hold and shows that it does not, for {:.0} ms; allowed: {:.0} ms",
+                        ms(for_us),
+                        ms(limit_us)
+                    ),
+                    "Keep away: nothing may hold the motor without power. Prop it, check brake, output and switch, then acknowledge.",
                 ),
             ),
             RigFault::WrongDevice { device } => text(

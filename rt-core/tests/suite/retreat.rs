@@ -47,6 +47,7 @@ fn running() -> (Guard, Frame) {
         hangs_loads: false,
         safety: Default::default(),
         dead_man: None,
+        brake: None,
     };
     let mut guard = Guard::build(&layout, &[], &rig, &[], DT).unwrap();
     let mut frame = Frame::empty();

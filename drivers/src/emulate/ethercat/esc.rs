@@ -57,6 +57,15 @@ pub enum Source {
     },
     /// Always the same count: digital inputs with every circuit closed.
     Count(i64),
+    /// The same with the switch of the brake in one bit.
+    Brake {
+        /// All other bits.
+        count: i64,
+        /// The bit of the switch.
+        bit: u8,
+        /// Whether a set bit means that it holds.
+        set_means_engaged: bool,
+    },
 }
 
 /// An input with the object that shows it.
@@ -165,6 +174,11 @@ impl Esc {
 
     pub fn station(&self) -> u16 {
         read_u16(&self.memory, STATION_ADDRESS)
+    }
+
+    /// Whether its outputs count.
+    pub fn is_op(&self) -> bool {
+        self.state == al::OP
     }
 
     /// Leaves OP by itself.
@@ -466,6 +480,14 @@ impl Esc {
             let count = match (input.held, input.source) {
                 (Some(held), _) => held,
                 (None, Source::Count(count)) => count,
+                (
+                    None,
+                    Source::Brake {
+                        count,
+                        bit,
+                        set_means_engaged,
+                    },
+                ) => count | i64::from(world.brake_grips() == set_means_engaged) << bit,
                 (
                     None,
                     Source::Cell {

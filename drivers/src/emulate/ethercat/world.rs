@@ -10,6 +10,7 @@ pub struct World {
     plant: SharedPlant,
     now: u64,
     position_m: f64,
+    brake_grips: bool,
     readings: Vec<f64>,
 }
 
@@ -20,6 +21,7 @@ impl World {
             plant,
             now: 0,
             position_m: 0.0,
+            brake_grips: false,
             readings: Vec::with_capacity(cells),
         }
     }
@@ -29,6 +31,17 @@ impl World {
         self.now = now;
         self.position_m = self.plant.position(now);
         self.plant.read_cells(now, &mut self.readings);
+        self.brake_grips = self.plant.brake_grips(now);
+    }
+
+    /// Whoever operates the brake tells it to let go or to hold.
+    pub fn tell_brake(&mut self, released: bool) {
+        self.plant.tell_brake(released, self.now);
+    }
+
+    /// What the brake's switch shows.
+    pub fn brake_grips(&self) -> bool {
+        self.brake_grips
     }
 
     /// The motor follows a reference in m from now on, or has no power.
