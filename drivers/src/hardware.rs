@@ -30,7 +30,7 @@ use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
 use rt_core::rig::{
     CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec, SafetySpec,
 };
-use signals::{InterlockConfig, find_input};
+use signals::{DeadManConfig, InterlockConfig, find_input};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -145,6 +145,18 @@ struct Interlock {
     column: usize,
 }
 
+struct DeadMan {
+    config: DeadManConfig,
+    input: usize,
+    column: usize,
+}
+
+impl DeadMan {
+    fn is_held(&self, values: &[f64]) -> bool {
+        self.config.is_held(values[self.input])
+    }
+}
+
 struct Cell {
     input: usize,
     column: usize,
@@ -169,7 +181,7 @@ pub struct HardwareRig {
     /// Until when drives may reset what they have latched: someone has asked for it.
     resets_until: Option<u64>,
     slots: Vec<Slot>,
-    /// The motor's position first, then cells, auxiliary channels and interlocks.
+    /// The motor's position first, then cells, auxiliary channels, interlocks and the dead man's switch.
     inputs: Vec<Input>,
     values: Vec<f64>,
     cells: Vec<Cell>,
@@ -177,6 +189,7 @@ pub struct HardwareRig {
     strip_columns: Vec<usize>,
     auxiliary: Vec<Auxiliary>,
     interlocks: Vec<Interlock>,
+    dead_man: Option<DeadMan>,
     force_column: usize,
     position_column: usize,
     reference_column: Option<usize>,
@@ -271,6 +284,14 @@ impl HardwareRig {
             });
             inputs.push(input(&interlock.input, Align::Hold, interlock.max_age_s));
         }
+        let dead_man = signals.dead_man.as_ref().map(|switch| {
+            inputs.push(input(&switch.input, Align::Hold, switch.max_age_s));
+            DeadMan {
+                config: switch.clone(),
+                input: inputs.len() - 1,
+                column: 0,
+            }
+        });
         Self {
             lines: Cells::new(&cells),
             spec: config.spec(cells),
@@ -291,6 +312,7 @@ impl HardwareRig {
             strip_columns: vec![0; strips.len()],
             auxiliary,
             interlocks,
+            dead_man,
             force_column: 0,
             position_column: 0,
             reference_column: None,
@@ -323,6 +345,9 @@ impl HardwareRig {
                     limit_us: (input.max_age_nanos / 1000) as u32,
                 });
             }
+        }
+        if let Some(switch) = &self.dead_man {
+            frame.values[switch.column] = f64::from(u8::from(switch.is_held(&self.values)));
         }
         for (index, interlock) in (0..).zip(&self.interlocks) {
             let value = self.values[interlock.input];
@@ -390,6 +415,9 @@ impl Rig for HardwareRig {
         for interlock in &mut self.interlocks {
             next(&mut interlock.column)?;
         }
+        if let Some(switch) = &mut self.dead_man {
+            next(&mut switch.column)?;
+        }
         for input in &mut self.inputs {
             next(&mut input.age_column)?;
         }
@@ -442,6 +470,9 @@ impl Rig for HardwareRig {
         // The motor moves without the guard: an open safety circuit, or one that nobody sees, ends that here.
         let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
         self.home &= self.interlocks.iter().all(is_safe);
+        // Nor does the guard see who holds the switch then.
+        let is_held = |switch: &DeadMan| switch.is_held(&self.values);
+        self.home &= self.dead_man.as_ref().is_none_or(is_held);
         read?;
         self.write(frame);
         Ok(())
@@ -470,6 +501,10 @@ impl Rig for HardwareRig {
         self.buses.iter().flat_map(|m| m.bus.devices()).collect()
     }
 }
+
+/// The channel of a real dead man's switch, 1 while it is held, and what it is called.
+const DEAD_MAN: &str = "dead_man";
+const DEAD_MAN_LABEL: &str = "Dead man's switch";
 
 /// What holds for hardware where its file says nothing.
 const ARMED_FOR_S: f64 = 300.0;
@@ -544,6 +579,12 @@ impl HardwareConfig {
                 .iter()
                 .map(|i| measured(format!("{INTERLOCK_PREFIX}{}", i.id), i.label.clone(), "")),
         );
+        channels.extend(
+            signals
+                .dead_man
+                .iter()
+                .map(|_| measured(DEAD_MAN.into(), DEAD_MAN_LABEL.into(), "")),
+        );
         let age = |id: &str, label: &str| {
             measured(format!("{AGE_PREFIX}{id}"), format!("Age of: {label}"), "s")
         };
@@ -555,6 +596,12 @@ impl HardwareConfig {
                 .interlocks
                 .iter()
                 .map(|i| age(&format!("{INTERLOCK_PREFIX}{}", i.id), &i.label)),
+        );
+        channels.extend(
+            signals
+                .dead_man
+                .iter()
+                .map(|_| age(DEAD_MAN, DEAD_MAN_LABEL)),
         );
         RigSpec {
             name: self.name.clone(),
@@ -579,7 +626,8 @@ impl HardwareConfig {
                 max_misses: Some(self.safety.max_misses.unwrap_or(MAX_MISSES)),
                 ..self.safety
             },
-            dead_man: None,
+            dead_man: signals.dead_man.as_ref().map(|_| DEAD_MAN),
+            is_hardware: !self.is_in_process(),
             cells,
         }
     }

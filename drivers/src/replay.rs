@@ -88,6 +88,7 @@ mod tests {
             hangs_loads: false,
             safety: Default::default(),
             dead_man: None,
+            is_hardware: false,
         });
         rig.bind(&layout).unwrap();
         let exchange = |seq: u64, fault: Option<RigFault>| {

@@ -211,6 +211,7 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
             ..config.safety
         },
         dead_man: None,
+        is_hardware: false,
         cells,
     }
 }

@@ -120,6 +120,8 @@ pub struct RigSpec {
     pub safety: SafetySpec,
     /// The measured channel that shows the dead man's switch (1: held), where it is a real one.
     pub dead_man: Option<&'static str>,
+    /// Whether something real moves: neither simulated nor emulated in this process.
+    pub is_hardware: bool,
 }
 
 /// What can be asked of a rig while its drive is off.

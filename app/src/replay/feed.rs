@@ -231,6 +231,7 @@ mod tests {
             hangs_loads: false,
             safety: Default::default(),
             dead_man: None,
+            is_hardware: false,
         }
     }
 

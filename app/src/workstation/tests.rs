@@ -669,7 +669,7 @@ fn a_guarded_rig_is_armed_by_pressing_twice() {
         &session.replace("RIG", &own.display().to_string()),
     );
     bench.press("Arm");
-    bench.wait("asked", |w| w.confirm_until.is_some());
+    bench.wait("asked", |w| w.first_step.is_some());
     assert_eq!(bench.window().state(), State::Ready);
     bench.harness.run_steps(1);
     let confirm = egui::Role::Button;

@@ -46,6 +46,7 @@ fn running() -> (Guard, Frame) {
         hangs_loads: false,
         safety: Default::default(),
         dead_man: None,
+        is_hardware: false,
     };
     let mut guard = Guard::build(&layout, &[], &rig, &[], DT).unwrap();
     let mut frame = Frame::empty();
