@@ -1,6 +1,9 @@
 //! Follows a loop without a window: takes what it publishes, answers its events, makes changes when their
 //! time has come.
 
+#[cfg(test)]
+mod tests;
+
 use crate::changes::Changes;
 use crate::conductor::Conductor;
 use crate::event_text;

@@ -299,3 +299,36 @@ fn a_person_lets_a_whole_piece_of_work_move_and_ends_it_by_letting_go() {
     assert!(text.contains("let go"), "{text}");
     short.join().unwrap();
 }
+
+/// The segment that is emulated in this process, with a real dead man's switch on one of its inputs.
+fn with_switch(name: &str, bit: u8) -> Stand {
+    let assets = project_root().join("assets");
+    let text = std::fs::read_to_string(assets.join("rigs/ethercat-dsa-380.ron")).unwrap();
+    let switch = format!(
+        "dead_man: (input: \"ecat.circuits\", bit: {bit}, max_age_s: 0.0025),\n        interlocks: ["
+    );
+    let text = text
+        .replace("interlocks: [", &switch)
+        .replace(
+            "    buses: [",
+            "    safety: (dead_man_s: 0.5, unattended: [\"jog\"]),\n    buses: [",
+        )
+        .replace("\"../", &format!("\"{}/", assets.display()));
+    let own = format!("pantobench-switch-{name}-{}.ron", std::process::id());
+    let path = std::env::temp_dir().join(own);
+    std::fs::write(&path, text).unwrap();
+    let mut stand = stand(&path.display().to_string(), &[]);
+    stand.fast = true;
+    stand
+}
+
+#[test]
+fn a_real_switch_counts_and_nothing_else_does() {
+    let held = with_switch("held", 1);
+    let there = jog(&held, &WANTED).unwrap();
+    assert!((there.position_m - 0.048).abs() < 1e-4, "{there:?}");
+    // The bit of a switch that nobody holds: not even a program that may do it unattended replaces it.
+    let let_go = with_switch("let-go", 5);
+    let text = jog(&let_go, &WANTED).unwrap_err().to_string();
+    assert!(text.contains("let go"), "{text}");
+}
