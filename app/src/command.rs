@@ -150,7 +150,7 @@ impl UiCommand {
             ),
             C::Acknowledge => Said(
                 "Acknowledge",
-                "Release a latched trip after its cause is gone. Needs: Tripped.",
+                "Release a latched trip, or reset what the drive has latched, after its cause is gone. Moves nothing.",
                 none,
                 Key::F8,
             ),
@@ -332,7 +332,7 @@ impl UiCommand {
         match self {
             UiCommand::Arm => state == State::Ready,
             UiCommand::Run => state == State::Armed,
-            UiCommand::Acknowledge => state == State::Tripped,
+            UiCommand::Acknowledge => matches!(state, State::Tripped | State::Idle),
             UiCommand::CloseRecording
             | UiCommand::PlayPause
             | UiCommand::StepForward

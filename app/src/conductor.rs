@@ -1,5 +1,8 @@
-//! Takes a bench through a whole run without a person: arm when ready, run when armed, quit when done.
+//! Takes a bench through a whole run: arm when ready, run when armed, quit when done. Whatever keeps it from being ready
+//! and is a person's to put right ends the request: nothing starts because a guard closes.
 
+use crate::grip::Absent;
+use rt_core::channel::Layout;
 use rt_core::fault::{Action, Fault};
 use rt_core::guard::{Request, State};
 use rt_core::link::{Command, Event, EventKind, StopCause};
@@ -14,6 +17,8 @@ pub struct Outcome {
     pub stop: Option<StopCause>,
     /// The last thing that kept it from being ready.
     pub warning: Option<Fault>,
+    /// Why nobody let it run, or went on doing so.
+    pub absent: Option<Absent>,
     /// Whether the bench ever ran.
     pub ran: bool,
 }
@@ -27,6 +32,64 @@ impl Outcome {
             State::Idle.name()
         }
     }
+
+    /// Why a run that never began did not, and what to do.
+    pub fn why_it_never_ran(&self, layout: &Layout) -> String {
+        if let Some(absent) = self.absent {
+            return absent.words().to_owned();
+        }
+        let tripped = self.fault.map(|(fault, ..)| fault);
+        let Some(fault) = tripped.or(self.warning) else {
+            return "it was stopped before it was ready".to_owned();
+        };
+        let words = fault.describe(layout);
+        let further = further_advice(&fault);
+        format!("{}. {}{further}", words.what, words.advice)
+    }
+}
+
+/// What a person has to put right before anything is started anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// A safety circuit is open, or the rig has no power.
+    OpenCircuit,
+    /// The drive has latched an error: only Acknowledge resets it.
+    DriveError,
+}
+
+/// What a person has to do after a fault besides what the fault itself advises.
+pub fn further_advice(fault: &Fault) -> &'static str {
+    match obstacle(fault) {
+        Some(Obstacle::OpenCircuit) => {
+            " Then start it again: nothing starts because a circuit closes or power comes back."
+        }
+        Some(Obstacle::DriveError) => {
+            " Then start it again with --acknowledge, which resets the drive and moves nothing."
+        }
+        None => "",
+    }
+}
+
+/// How events name the faults that a drive latches: see [`Obstacle::DriveError`].
+pub const DRIVE_ERRORS: [&str; 4] = [
+    "rig.drive-fault",
+    "rig.drive-not-enabled",
+    "rig.following-error",
+    "rig.emergency",
+];
+
+/// What a fault asks of a person, if it is of that kind.
+pub fn obstacle(fault: &Fault) -> Option<Obstacle> {
+    match fault {
+        Fault::Rig(RigFault::Interlock { .. } | RigFault::PowerLoss) => Some(Obstacle::OpenCircuit),
+        Fault::Rig(
+            RigFault::DriveFault { .. }
+            | RigFault::DriveNotEnabled { .. }
+            | RigFault::FollowingError { .. }
+            | RigFault::Emergency { .. },
+        ) => Some(Obstacle::DriveError),
+        _ => None,
+    }
 }
 
 /// See the module's text.
@@ -36,6 +99,8 @@ pub struct Conductor {
     pub outcome: Outcome,
     /// Whether a drive that does not know where it is may find its home position by itself.
     pub homes: bool,
+    /// Whether a person has asked at the start for what the drive has latched to be reset, once.
+    pub acknowledges: bool,
     interrupted: bool,
 }
 
@@ -52,7 +117,7 @@ impl Conductor {
         match event.kind {
             EventKind::State {
                 to: State::Ready, ..
-            } if !self.outcome.ran => Some(Command::Request(Request::Arm)),
+            } if !self.outcome.ran && !self.interrupted => Some(Command::Request(Request::Arm)),
             EventKind::ArmingAsked { .. } => Some(Command::Request(Request::Confirm)),
             EventKind::State {
                 to: State::Armed, ..
@@ -79,11 +144,28 @@ impl Conductor {
                 None
             }
             EventKind::Warning(fault) => {
-                self.outcome.warning = Some(fault);
-                let may_home = self.homes && fault == Fault::Rig(RigFault::NotHomed);
-                may_home.then_some(Command::Rig(RigCommand::Home))
+                if !self.outcome.ran {
+                    self.outcome.warning = Some(fault);
+                }
+                self.answer_obstacle(&fault)
             }
             _ => None,
+        }
+    }
+
+    fn answer_obstacle(&mut self, fault: &Fault) -> Option<Command> {
+        if self.outcome.ran || self.interrupted {
+            return None;
+        }
+        match obstacle(fault) {
+            Some(Obstacle::DriveError) if std::mem::take(&mut self.acknowledges) => {
+                Some(Command::Request(Request::Acknowledge))
+            }
+            Some(_) => self.interrupt(),
+            None => {
+                let homes = self.homes && *fault == Fault::Rig(RigFault::NotHomed);
+                homes.then_some(Command::Rig(RigCommand::Home))
+            }
         }
     }
 }

@@ -142,6 +142,9 @@ fn against(objection: Objection) -> &'static str {
         Objection::Calibration => "a load cell has no valid calibration",
         Objection::RealTime => "the loop has no real-time rights",
         Objection::Tuning => "the model says that the gains in use are unstable or too close to it",
+        Objection::Unattended => {
+            "nobody is beside the rig: its file allows this unattended (safety.unattended)"
+        }
     }
 }
 

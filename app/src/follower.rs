@@ -1,9 +1,13 @@
 //! Follows a loop without a window: takes what it publishes, answers its events, makes changes when their
 //! time has come.
 
+#[cfg(test)]
+mod tests;
+
 use crate::changes::Changes;
 use crate::conductor::Conductor;
 use crate::event_text;
+use crate::grip::Grip;
 use crate::hil_result::HilSamples;
 use crate::recording::Recording;
 use crate::session::LoadedSession;
@@ -14,7 +18,6 @@ use rt_core::channel::{Frame, Layout};
 use rt_core::link::{Command, UserSide};
 use rt_core::param::{ParamSet, ParamSpec};
 use rt_core::timing::Timing;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A loop that is not ready by then will not be, in s of its own time.
@@ -43,11 +46,13 @@ pub struct Follower<'a> {
     pub recording: Option<Recording>,
     /// Sees every frame.
     pub on_frame: Option<OnFrame<'a>>,
-    /// Set whenever a person shows that the dead man's switch is held; `None`: this program holds it.
-    pub dead_man: Option<Arc<AtomicBool>>,
+    /// Who arms it and holds the dead man's switch.
+    pub grip: Grip,
     params: &'static [ParamSpec],
     period_s: f64,
     last_t_s: f64,
+    /// Until when it is waited for, in s of the loop's time.
+    ready_by_s: f64,
     say: fn(&str),
 }
 
@@ -72,19 +77,21 @@ impl Follower<'_> {
             changes: Changes::new(&loaded.session, designer, params),
             period_s,
             last_t_s: 0.0,
+            ready_by_s: 0.0,
             recording,
             on_frame: None,
-            dead_man: None,
+            grip: Grip::Free,
             say,
         }
     }
 
     /// Takes what the loop has published and answers it.
     pub fn follow(&mut self, user: &mut UserSide, stop: &AtomicBool) {
-        let mut answers: [Option<Command>; 2] = [None, None];
+        let mut answers: [Option<Command>; 3] = [None; 3];
         if let Some(record) = &mut user.record {
             while let Ok(frame) = record.pop() {
                 self.last_t_s = frame.t_s();
+                self.grip.note_frame(&frame);
                 self.statistics.add(&frame);
                 if let Some(samples) = &mut self.samples {
                     samples.add(&frame);
@@ -106,7 +113,13 @@ impl Follower<'_> {
                 recording.event(&event);
             }
             self.changes.note(&event);
-            answers[0] = self.conductor.answer(&event).or(answers[0]);
+            self.grip.note_event(&event);
+            let answer = self.conductor.answer(&event);
+            let passed = answer.and_then(|command| self.grip.pass(command));
+            // What ends it is not outdone by what came later.
+            if answers[0] != Some(Command::Quit) {
+                answers[0] = passed.or(answers[0]);
+            }
         }
         if let Some(recording) = &mut self.recording {
             for warning in recording.service(Timing::read(&user.timing.record_drops)) {
@@ -129,17 +142,16 @@ impl Follower<'_> {
         } else {
             READY_TIMEOUT_S
         };
-        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > patience;
-        if stop.load(Ordering::Relaxed) || waited_too_long {
-            answers[1] = self.conductor.interrupt();
+        let stops = stop.load(Ordering::Relaxed);
+        answers[2] = self.grip.serve(user, stops);
+        self.conductor.outcome.absent = self.grip.absent();
+        if self.ready_by_s == 0.0 || self.grip.is_asking() || answers[2].is_some() {
+            // A person takes the time that it takes; what comes then begins anew.
+            self.ready_by_s = self.last_t_s + patience;
         }
-        // Without a person at the keys, the switch is held as long as this program lives and was not told to stop.
-        let is_held = match &self.dead_man {
-            Some(pressed) => pressed.swap(false, Ordering::Relaxed),
-            None => !stop.load(Ordering::Relaxed),
-        };
-        if user.rig.spec.safety.dead_man_s.is_some() && is_held {
-            let _ = user.commands.push(Command::Alive);
+        let waited_too_long = !self.conductor.outcome.ran && self.last_t_s > self.ready_by_s;
+        if stops || waited_too_long {
+            answers[1] = self.conductor.interrupt();
         }
         for command in answers.into_iter().flatten() {
             // A full ring means the loop is overloaded; the next event or interrupt asks again.

@@ -18,6 +18,7 @@ mod way;
 
 pub use finding::{Errors, Finding, Force, RoundResult, Verdict};
 
+use crate::permit::Presence;
 use crate::recording::Remarks;
 use crate::replay::{ReplayError, in_own_thread};
 use crate::runtime::StartError;
@@ -60,6 +61,8 @@ pub struct Settings {
     pub record: Option<PathBuf>,
     /// Real time on a simulated rig too. Hardware always runs in real time.
     pub real_time: bool,
+    /// Who is beside the rig.
+    pub presence: Presence,
     /// What a person says about the test.
     pub remarks: Remarks,
 }
@@ -73,6 +76,7 @@ impl Default for Settings {
             band: PLAYED,
             record: None,
             real_time: false,
+            presence: Presence::Nobody,
             remarks: Remarks::default(),
         }
     }
@@ -278,6 +282,7 @@ fn iterate(
         };
         let recorded = Recorded {
             directory: &directory,
+            presence: &settings.presence,
             remarks: &settings.remarks,
             describe: &described,
         };

@@ -17,6 +17,7 @@ mod values;
 mod vocabulary;
 pub mod watch;
 
+use crate::permit::Presence;
 use host::{Host, Shared};
 use outcome::{EndKind, Outcome, Output, ScriptError};
 use rhai::{Engine, EvalAltResult, ParseError, Position, Scope};
@@ -67,6 +68,8 @@ pub struct Setup {
     pub limits: Limits,
     /// Stops it.
     pub switch: StopSwitch,
+    /// Who is beside the rig.
+    pub presence: Presence,
 }
 
 impl Setup {
@@ -79,6 +82,7 @@ impl Setup {
             settings: BTreeMap::new(),
             limits: Limits::default(),
             switch: StopSwitch::default(),
+            presence: Presence::Nobody,
         }
     }
 
@@ -135,7 +139,8 @@ pub fn run(source: &str, setup: Setup, sink: impl FnMut(Output) + 'static) -> Ou
     rt_core::rt_env::flush_denormals();
     let file = setup.file();
     let sink: Sink = Rc::new(RefCell::new(sink));
-    let watch = Watch::new(setup.switch.clone(), setup.limits.seconds, sink);
+    let watch =
+        Watch::new(setup.switch.clone(), setup.limits.seconds, sink).beside(setup.presence.clone());
     let parent = setup.path.parent().filter(|p| !p.as_os_str().is_empty());
     let sandbox = Sandbox {
         sessions: parent.unwrap_or(Path::new(".")).to_owned(),

@@ -15,6 +15,7 @@ use crate::analysis::stretch::Offered;
 use crate::bench_run::{BenchRun, Starting};
 use crate::export::Exports;
 use crate::file_dialog::FileDialog;
+use crate::grip::Goal;
 use crate::guide::Guide;
 use crate::home;
 use crate::palette::Palette;
@@ -125,8 +126,10 @@ pub struct Workstation {
     message: Option<(String, Instant)>,
     /// What is waiting until the bench has stopped.
     next_session: Option<LoadedSession>,
-    /// Until when arming may be confirmed.
-    confirm_until: Option<Instant>,
+    /// When the first of two steps was taken, and what it is to let happen.
+    first_step: Option<(Goal, Instant)>,
+    /// The drive finds its home position as long as the dead man's switch is held.
+    homes_while_held: bool,
 }
 
 impl Workstation {
@@ -171,7 +174,8 @@ impl Workstation {
             settings_open: false,
             message: None,
             next_session: None,
-            confirm_until: None,
+            first_step: None,
+            homes_while_held: false,
             settings,
             file,
         };

@@ -34,7 +34,7 @@ use rt_core::rig::fault::{AGE_PREFIX, INTERLOCK_PREFIX};
 use rt_core::rig::{
     CellSpec, FrozenCheck, Rig, RigCommand, RigFault, RigRefusal, RigSpec, SafetySpec,
 };
-use signals::{InterlockConfig, find_input};
+use signals::{DeadManConfig, InterlockConfig, find_input};
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
@@ -149,6 +149,18 @@ struct Interlock {
     column: usize,
 }
 
+struct DeadMan {
+    config: DeadManConfig,
+    input: usize,
+    column: usize,
+}
+
+impl DeadMan {
+    fn is_held(&self, values: &[f64]) -> bool {
+        self.config.is_held(values[self.input])
+    }
+}
+
 struct Cell {
     input: usize,
     column: usize,
@@ -174,7 +186,7 @@ pub struct HardwareRig {
     /// Until when drives may reset what they have latched: someone has asked for it.
     resets_until: Option<u64>,
     slots: Vec<Slot>,
-    /// The motor's position first, then cells, auxiliary channels, interlocks and the brake's switch.
+    /// The motor's position first, then cells, auxiliary channels, interlocks, the brake's switch and the dead man's.
     inputs: Vec<Input>,
     values: Vec<f64>,
     cells: Vec<Cell>,
@@ -182,6 +194,7 @@ pub struct HardwareRig {
     strip_columns: Vec<usize>,
     auxiliary: Vec<Auxiliary>,
     interlocks: Vec<Interlock>,
+    dead_man: Option<DeadMan>,
     force_column: usize,
     position_column: usize,
     reference_column: Option<usize>,
@@ -283,6 +296,14 @@ impl HardwareRig {
             let name = switch.input.as_deref().unwrap_or_default();
             inputs.push(input(name, Align::Hold, switch.max_age_s));
         }
+        let dead_man = signals.dead_man.as_ref().map(|switch| {
+            inputs.push(input(&switch.input, Align::Hold, switch.max_age_s));
+            DeadMan {
+                config: switch.clone(),
+                input: inputs.len() - 1,
+                column: 0,
+            }
+        });
         Self {
             lines: Cells::new(&cells),
             spec: config.spec(cells),
@@ -304,6 +325,7 @@ impl HardwareRig {
             strip_columns: vec![0; strips.len()],
             auxiliary,
             interlocks,
+            dead_man,
             force_column: 0,
             position_column: 0,
             reference_column: None,
@@ -336,6 +358,9 @@ impl HardwareRig {
                     limit_us: (input.max_age_nanos / 1000) as u32,
                 });
             }
+        }
+        if let Some(switch) = &self.dead_man {
+            frame.values[switch.column] = f64::from(u8::from(switch.is_held(&self.values)));
         }
         for (index, interlock) in (0..).zip(&self.interlocks) {
             let value = self.values[interlock.input];
@@ -409,6 +434,9 @@ impl Rig for HardwareRig {
         if let Some(brake) = &mut self.brake {
             next(&mut brake.column)?;
         }
+        if let Some(switch) = &mut self.dead_man {
+            next(&mut switch.column)?;
+        }
         for input in &mut self.inputs {
             next(&mut input.age_column)?;
         }
@@ -480,6 +508,9 @@ impl Rig for HardwareRig {
         // The motor moves without the guard: an open safety circuit, or one that nobody sees, ends that here.
         let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
         self.home &= self.interlocks.iter().all(is_safe);
+        // Nor does the guard see who holds the switch then.
+        let is_held = |switch: &DeadMan| switch.is_held(&self.values);
+        self.home &= self.dead_man.as_ref().is_none_or(is_held);
         read?;
         self.write(frame);
         Ok(())
@@ -512,6 +543,10 @@ impl Rig for HardwareRig {
         self.buses.iter().flat_map(|m| m.bus.devices()).collect()
     }
 }
+
+/// The channel of a real dead man's switch, 1 while it is held, and what it is called.
+const DEAD_MAN: &str = "dead_man";
+const DEAD_MAN_LABEL: &str = "Dead man's switch";
 
 /// What holds for hardware where its file says nothing.
 const ARMED_FOR_S: f64 = 300.0;
@@ -587,6 +622,12 @@ impl HardwareConfig {
                 .map(|i| measured(format!("{INTERLOCK_PREFIX}{}", i.id), i.label.clone(), "")),
         );
         channels.extend(self.brake().map(|_| BRAKE));
+        channels.extend(
+            signals
+                .dead_man
+                .iter()
+                .map(|_| measured(DEAD_MAN.into(), DEAD_MAN_LABEL.into(), "")),
+        );
         let age = |id: &str, label: &str| {
             measured(format!("{AGE_PREFIX}{id}"), format!("Age of: {label}"), "s")
         };
@@ -601,6 +642,12 @@ impl HardwareConfig {
         );
         let switch = self.brake().and_then(|brake| brake.feedback.as_ref());
         channels.extend(switch.map(|_| age("brake_switch", "Switch of the brake")));
+        channels.extend(
+            signals
+                .dead_man
+                .iter()
+                .map(|_| age(DEAD_MAN, DEAD_MAN_LABEL)),
+        );
         RigSpec {
             name: self.name.clone(),
             channels,
@@ -625,8 +672,9 @@ impl HardwareConfig {
                 max_misses: Some(self.safety.max_misses.unwrap_or(MAX_MISSES)),
                 ..self.safety
             },
-            dead_man: None,
+            dead_man: signals.dead_man.as_ref().map(|_| DEAD_MAN),
             brake: self.brake().map(|_| BRAKE.id),
+            is_hardware: !self.is_in_process(),
             cells,
         }
     }

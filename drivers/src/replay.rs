@@ -98,6 +98,7 @@ mod tests {
             safety: Default::default(),
             dead_man: None,
             brake: None,
+            is_hardware: false,
         });
         rig.bind(&layout).unwrap();
         let exchange = |seq: u64, fault: Option<RigFault>| {

@@ -260,6 +260,7 @@ pub(crate) fn rig_spec(config: &SimulatedConfig, cells: Vec<CellSpec>) -> RigSpe
         },
         dead_man: None,
         brake: brake_of(config).map(|_| BRAKE.id),
+        is_hardware: false,
         cells,
     }
 }

@@ -51,6 +51,8 @@ pub enum Objection {
     RealTime,
     /// The gains in use are unstable by the model, or too close to it.
     Tuning,
+    /// Nobody is beside the rig; its file allows that for this purpose.
+    Unattended,
 }
 
 impl Objection {
@@ -60,6 +62,7 @@ impl Objection {
             Objection::Calibration => "calibration",
             Objection::RealTime => "real-time",
             Objection::Tuning => "tuning",
+            Objection::Unattended => "unattended",
         }
     }
 }

@@ -127,6 +127,8 @@ pub struct RigSpec {
     /// The measured channel that shows whether the brake is released and references are followed (1), where a brake
     /// holds the actuators without power. Until then no command moves.
     pub brake: Option<&'static str>,
+    /// Whether something real moves: neither simulated nor emulated in this process.
+    pub is_hardware: bool,
 }
 
 /// What can be asked of a rig while its drive is off.

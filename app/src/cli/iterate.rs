@@ -4,6 +4,7 @@ use super::Failure;
 use super::progress::Progress;
 use super::run::stop_flag;
 use crate::iterate::{self, Errors, Finding, IterateError, Method, News, RoundResult, Settings};
+use crate::permit::Presence;
 use crate::recording::Remarks;
 use rt_core::rig::PlayedBand;
 use std::path::PathBuf;
@@ -65,6 +66,7 @@ pub fn run(a: &Arguments) -> Result<(), Failure> {
         band: PlayedBand::up_to(a.band),
         record: a.record.clone(),
         real_time: a.real_time,
+        presence: Presence::Terminal,
         remarks: Remarks {
             operator: a.operator.clone(),
             specimen: a.specimen.clone(),

@@ -4,6 +4,7 @@ mod check;
 mod identify;
 
 use super::{Failure, text};
+use crate::permit::Presence;
 use crate::rig_work::home;
 use crate::rig_work::jog::{self, Goal, Wanted};
 use crate::rig_work::play::Stand;
@@ -17,8 +18,9 @@ use std::path::PathBuf;
 #[command(
     after_help = "The usual order: scan, home, check, calibrate (pantobench calibrate), identify.\n\
                   Example: pantobench rig check assets/rigs/simulated-dsa-380.ron\n\n\
-                  Simulated rigs are worked on as fast as the machine can, hardware in real time. Ctrl-C stops in a \
-                  controlled way. Exit codes: 0 done, 1 something is not as it should be, 2 bad input, 3 hardware or \
+                  Simulated rigs are worked on as fast as the machine can, hardware in real time. What is hardware, or asks \
+                  for two steps or a dead man's switch, is moved by a person at the terminal (A, then C, then the space \
+                  bar held) unless its file says safety.unattended. Ctrl-C stops in a controlled way. Exit codes: 0 done, 1 something is not as it should be, 2 bad input, 3 hardware or \
                   environment."
 )]
 pub struct Arguments {
@@ -52,9 +54,12 @@ struct RigArguments {
     /// The rig file.
     #[arg(value_name = "RIG.ron")]
     rig: PathBuf,
-    /// Confirm that a rig which takes two steps to be armed may be moved.
+    /// Accepted for what was written before: the second step of arming is taken with a key, beside the rig.
     #[arg(long)]
     confirm: bool,
+    /// Reset what the drive has latched, once, before anything else. Nothing moves by it.
+    #[arg(long)]
+    acknowledge: bool,
     /// Let a drive that does not know where it is find its home position first.
     #[arg(long)]
     home: bool,
@@ -125,7 +130,11 @@ impl RigArguments {
     fn stand(&self) -> Result<Stand, Failure> {
         let stop = super::run::stop_flag()?;
         let mut stand = Stand::load(&self.rig, stop)?;
-        (stand.confirmed, stand.homes) = (self.confirm, self.home);
+        if self.confirm {
+            tell!("note: --confirm before the start is no second step: it is taken beside the rig");
+        }
+        stand.presence = Presence::Terminal;
+        (stand.acknowledges, stand.homes) = (self.acknowledge, self.home);
         (stand.insists, stand.fast) = (self.insist, self.fast);
         Ok(stand)
     }

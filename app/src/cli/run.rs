@@ -8,12 +8,13 @@ use crate::changes::{self, Made};
 use crate::conductor::Outcome;
 use crate::follower::Follower;
 use crate::hil_result::HilSamples;
+use crate::permit::Permit;
 use crate::recording::{Environment, Recorded, Recording, Subject};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::LoadedSession;
 use crate::statistics::RunStatistics;
 use crate::steady_result::SteadySamples;
-use arming::{DeadMan, Insist, ask_permit};
+use arming::{DeadMan, Insist, Said, ask_permit};
 use drivers::hardware::HardwareError;
 use drivers::rig_file::RigError;
 use rt_core::bench::{BenchConfig, BenchSpec};
@@ -33,8 +34,11 @@ use std::time::{Duration, SystemTime};
     allow_negative_numbers = true,
     after_help = "Example: pantobench run sessions/profile-sine.ron --fast --json\n\
                         Example: pantobench run sessions/dsa380-300.ron --record recordings --operator \"late shift\"\n\n\
-                        Ctrl-C stops the bench in a controlled way. Exit codes: 0 done, 1 tripped or stopped \
-                        by a fault, 2 bad input, 3 the rig never became ready."
+                        Ctrl-C stops the bench in a controlled way. A rig that is hardware, or asks for two steps or a \
+                        dead man's switch, is moved by a person at the terminal (A, then C, then the space bar held) \
+                        unless its file says safety.unattended. An open safety circuit or a drive's error ends the run \
+                        before it begins. Exit codes: 0 done, 1 tripped or stopped by a fault, 2 bad input, 3 it never \
+                        ran."
 )]
 pub struct Arguments {
     /// The session file.
@@ -61,12 +65,16 @@ pub struct Arguments {
         default_missing_value = "tuning"
     )]
     insist: Vec<Insist>,
-    /// Confirm arming on a rig that takes two steps to be armed.
+    /// Accepted for what was written before: the second step of arming is taken with a key, beside the rig.
     #[arg(long)]
     confirm: bool,
-    /// Who holds the dead man's switch of a rig that has one: this program, or a person who keeps Enter pressed.
-    #[arg(long, value_enum, value_name = "WHO", default_value = "program")]
-    dead_man: DeadMan,
+    /// Who holds the dead man's switch of a rig that has one: a person at the keys, or this program where the rig file
+    /// allows it (safety.unattended); whoever the file allows if left out.
+    #[arg(long, value_enum, value_name = "WHO")]
+    dead_man: Option<DeadMan>,
+    /// Reset what the drive has latched, once, before anything else. Nothing moves by it.
+    #[arg(long)]
+    acknowledge: bool,
     /// Let a drive that does not know where it is find its home position first.
     #[arg(long)]
     home: bool,
@@ -104,6 +112,23 @@ pub struct Arguments {
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
+}
+
+impl Arguments {
+    fn said(&self, is_exact: bool) -> Said<'_> {
+        Said {
+            dead_man: self.dead_man,
+            is_confirmed: self.confirm,
+            insisted: &self.insist,
+            is_exact,
+        }
+    }
+
+    fn let_move(&self, follower: &mut Follower<'_>, permit: &Permit) {
+        follower.conductor.homes = self.home;
+        follower.conductor.acknowledges = self.acknowledge;
+        follower.grip = permit.grip(&follower.layout);
+    }
 }
 
 fn within(text: &str, range: std::ops::RangeInclusive<f64>, unit: &str) -> Result<f64, String> {
@@ -233,8 +258,7 @@ fn run_exact(
         ..
     } = runtime::prepare_exact(loaded).map_err(start_failure)?;
     user.display = None;
-    ask_permit(&mut user, None, arguments.confirm, &arguments.insist)?;
-    let held = arguments.dead_man.watch()?;
+    let permit = ask_permit(&mut user, None, &arguments.said(true))?;
     let subject = Subject {
         loaded,
         layout: &layout,
@@ -244,8 +268,7 @@ fn run_exact(
     };
     let recording = record::begin(arguments, &subject)?;
     let mut follower = Follower::new(loaded, &layout, designer, params, recording, say);
-    follower.conductor.homes = arguments.home;
-    follower.dead_man = held.clone();
+    arguments.let_move(&mut follower, &permit);
     while rt_loop.cycle() {
         follower.follow(&mut user, stop);
     }
@@ -258,7 +281,6 @@ fn run_real_time(
     arguments: &Arguments,
     stop: &AtomicBool,
 ) -> Result<Report, Failure> {
-    let held = arguments.dead_man.watch()?;
     let mut run = runtime::start_real_time(loaded).map_err(start_failure)?;
     let subject = Subject {
         loaded,
@@ -268,15 +290,10 @@ fn run_real_time(
         t0: SystemTime::now(),
     };
     let rt = run.rt.clone();
-    let opened = ask_permit(
-        &mut run.user,
-        Some(&rt),
-        arguments.confirm,
-        &arguments.insist,
-    )
-    .and_then(|()| record::begin(arguments, &subject));
-    let recording = match opened {
-        Ok(recording) => recording,
+    let opened = ask_permit(&mut run.user, Some(&rt), &arguments.said(false))
+        .and_then(|permit| Ok((permit, record::begin(arguments, &subject)?)));
+    let (permit, recording) = match opened {
+        Ok(opened) => opened,
         Err(e) => {
             // Nothing has moved: the loop is Idle until the follower answers it.
             run.quit();
@@ -291,8 +308,7 @@ fn run_real_time(
     let mut follower = Follower::new(loaded, &run.layout, designer, run.params, recording, say);
     let devices = run.user.rig.devices.clone();
     let mut problems = vec![None; devices.len()];
-    follower.conductor.homes = arguments.home;
-    follower.dead_man = held.clone();
+    arguments.let_move(&mut follower, &permit);
     while !run.thread.is_finished() {
         follower.follow(&mut run.user, stop);
         for (device, told) in devices.iter().zip(&mut problems) {
@@ -345,6 +361,9 @@ fn report(
 
 fn judge(report: &Report) -> Result<(), Failure> {
     let outcome = &report.outcome;
+    if !outcome.ran && outcome.fault.is_some() {
+        return Err(never_ran(report));
+    }
     if let Some((fault, action, t_s)) = &outcome.fault {
         let words = fault.describe(&report.layout);
         let effect = action.map_or(rt_core::fault::Action::Stop.effect(), |a| a.effect());
@@ -371,18 +390,14 @@ fn judge(report: &Report) -> Result<(), Failure> {
         return Err(Failure::Result(text.into()));
     }
     if !outcome.ran {
-        let why = outcome.warning.map_or_else(
-            || "it was stopped before it was ready".to_owned(),
-            |fault| {
-                let words = fault.describe(&report.layout);
-                format!("{}. {}", words.what, words.advice)
-            },
-        );
-        return Err(Failure::Environment(format!(
-            "the bench did not run: {why}"
-        )));
+        return Err(never_ran(report));
     }
     Ok(())
+}
+
+fn never_ran(report: &Report) -> Failure {
+    let why = report.outcome.why_it_never_ran(&report.layout);
+    Failure::Environment(format!("the bench did not run: {why}"))
 }
 
 fn to_json(r: &Report, result: Value, recorded: Option<&Recorded>) -> Value {

@@ -2,6 +2,7 @@
 
 use super::Failure;
 use super::progress::Progress;
+use crate::permit::Presence;
 use crate::script::outcome::{EndKind, Outcome, Output};
 use crate::script::watch::StopSwitch;
 use crate::script::{self, Limits, Setup};
@@ -73,6 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             seconds: arguments.time_limit,
         },
         switch,
+        presence: Presence::Terminal,
     };
     let (is_json, events) = (arguments.json, arguments.events);
     let mut progress = Progress::new("script");

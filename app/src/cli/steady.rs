@@ -3,6 +3,7 @@
 use super::progress::Progress;
 use super::{Failure, text};
 use crate::follower::Follower;
+use crate::grip::Grip;
 use crate::home;
 use crate::runtime::{self, Prepared};
 use crate::session::LoadedSession;
@@ -399,6 +400,8 @@ fn converge(loaded: &LoadedSession) -> Result<Value, Failure> {
     user.display = None;
     let nothing = AtomicBool::new(false);
     let mut follower = Follower::new(loaded, &layout, None, params, None, |_| ());
+    // A computation: nobody is beside it, and nothing moves.
+    follower.grip = Grip::Program;
     while rt_loop.cycle() {
         follower.follow(&mut user, &nothing);
     }

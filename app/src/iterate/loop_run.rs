@@ -4,14 +4,16 @@
 use super::IterateError;
 use crate::conductor::Outcome;
 use crate::follower::Follower;
-use crate::permit;
+use crate::permit::{self, Asked, Permit, Presence};
 use crate::recording::{self, Recording, Remarks, Subject};
 use crate::runtime::{self, Prepared};
 use crate::session::LoadedSession;
 use rt_core::calibration::date::Date;
 use rt_core::channel::{Frame, Layout};
+use rt_core::link::{Command, StopCause, UserSide};
 use rt_core::record::header::SessionHeader;
 use rt_core::record::setup::RecorderSetup;
+use rt_core::rig::Purpose;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -39,6 +41,8 @@ pub struct Finished {
 pub struct Recorded<'a> {
     /// Where.
     pub directory: &'a Path,
+    /// Who is beside the rig.
+    pub presence: &'a Presence,
     /// What a person says about it.
     pub remarks: &'a Remarks,
     /// What else its header says, and words for its name in place of the session's.
@@ -81,6 +85,8 @@ pub fn run<S: FnMut(&Frame)>(
                 ..
             } = runtime::prepare_exact(loaded)?;
             user.display = None;
+            let permit = ask(&user, recorded.presence, true).map_err(IterateError::Unfit)?;
+            note(&permit, &mut user);
             let mut on_frame = on_layout(&layout)?;
             let subject = Subject {
                 loaded,
@@ -92,6 +98,7 @@ pub fn run<S: FnMut(&Frame)>(
             let recording = recorded.begin(&subject).map_err(IterateError::Recording)?;
             let mut follower =
                 Follower::new(loaded, &layout, designer, params, Some(recording), say);
+            follower.grip = permit.grip(&layout);
             follower.on_frame = Some(Box::new(|frame| on_frame(frame)));
             while rt_loop.cycle() {
                 follower.follow(&mut user, stop);
@@ -101,11 +108,13 @@ pub fn run<S: FnMut(&Frame)>(
         }
         Pace::Real => {
             let mut run = runtime::start_real_time(loaded)?;
-            let permit = permit::unattended(&run.user.rig.spec, &run.rt, Date::today());
-            let permit = permit.map_err(IterateError::Unfit);
+            let hindered = permit::refuse_hindered(&run.user.rig.spec, &run.rt, Date::today());
+            let permit = hindered
+                .and_then(|()| ask(&run.user, recorded.presence, false))
+                .map_err(IterateError::Unfit);
             let opened = permit
-                .and_then(|()| on_layout(&run.layout))
-                .and_then(|on_frame| {
+                .and_then(|permit| Ok((permit, on_layout(&run.layout)?)))
+                .and_then(|(permit, on_frame)| {
                     let subject = Subject {
                         loaded,
                         layout: &run.layout,
@@ -114,9 +123,9 @@ pub fn run<S: FnMut(&Frame)>(
                         t0: SystemTime::now(),
                     };
                     let recording = recorded.begin(&subject).map_err(IterateError::Recording)?;
-                    Ok((on_frame, recording))
+                    Ok((permit, on_frame, recording))
                 });
-            let (mut on_frame, recording) = match opened {
+            let (permit, mut on_frame, recording) = match opened {
                 Ok(opened) => opened,
                 Err(e) => {
                     // Nothing has moved: the loop is Idle until the follower answers it.
@@ -125,9 +134,11 @@ pub fn run<S: FnMut(&Frame)>(
                 }
             };
             run.user.display = None;
+            note(&permit, &mut run.user);
             let (designer, layout) = (run.designer.take(), run.layout.clone());
             let mut follower =
                 Follower::new(loaded, &layout, designer, run.params, Some(recording), say);
+            follower.grip = permit.grip(&layout);
             follower.on_frame = Some(Box::new(|frame| on_frame(frame)));
             while !run.thread.is_finished() {
                 follower.follow(&mut run.user, stop);
@@ -138,6 +149,24 @@ pub fn run<S: FnMut(&Frame)>(
             run.quit();
             Ok(done)
         }
+    }
+}
+
+/// Rounds are minutes apart: each of them is let by a person anew, or all of them by the rig file.
+fn ask(user: &UserSide, presence: &Presence, is_exact: bool) -> Result<Permit, String> {
+    permit::permit(&Asked {
+        rig: &user.rig.spec,
+        purpose: Purpose::Iterate,
+        presence,
+        is_exact,
+        by_hand: false,
+    })
+}
+
+fn note(permit: &Permit, user: &mut UserSide) {
+    if let Some(objection) = permit.note() {
+        // The ring is empty before the first cycle.
+        let _ = user.commands.push(Command::NoteInsisted(objection));
     }
 }
 
@@ -152,7 +181,7 @@ fn finished(follower: Follower<'_>, layout: &Layout) -> Finished {
 impl Finished {
     /// Refuses a run that a fault or a person ended.
     pub fn judge(&self, what: &str, stop: &AtomicBool) -> Result<(), IterateError> {
-        if let Some((fault, _, t_s)) = &self.outcome.fault {
+        if let Some((fault, _, t_s)) = self.outcome.fault.as_ref().filter(|_| self.outcome.ran) {
             let words = fault.describe(&self.layout);
             return Err(IterateError::Tripped {
                 what: what.to_owned(),
@@ -161,14 +190,11 @@ impl Finished {
                 advice: words.advice,
             });
         }
-        if stop.load(Ordering::Relaxed) {
+        if stop.load(Ordering::Relaxed) || self.outcome.stop == Some(StopCause::DeadMan) {
             return Err(IterateError::Stopped);
         }
         if !self.outcome.ran {
-            let why = self.outcome.warning.map_or_else(
-                || "the rig never became ready".to_owned(),
-                |fault| fault.describe(&self.layout).what,
-            );
+            let why = self.outcome.why_it_never_ran(&self.layout);
             return Err(IterateError::NeverRan(why));
         }
         Ok(())

@@ -232,6 +232,7 @@ fn run_hil(
 ) -> Result<Hil, IterateError> {
     let recorded = Recorded {
         directory,
+        presence: &settings.presence,
         remarks: &settings.remarks,
         describe: &|_| None,
     };

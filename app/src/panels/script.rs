@@ -5,6 +5,9 @@ mod log;
 #[cfg(test)]
 mod tests;
 
+use crate::grip::Tell;
+use crate::hand::Hand;
+use crate::permit::Presence;
 use crate::script::background::{News, ScriptRun};
 use crate::script::outcome::{EndKind, Outcome, Output, ScriptError};
 use crate::script::watch::StopSwitch;
@@ -14,6 +17,7 @@ use crate::view::Ask;
 use eframe::egui::{self, Panel, RichText, ScrollArea, Ui};
 use log::Log;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, mpsc};
 
 /// See the module's text.
 #[derive(Default)]
@@ -32,6 +36,10 @@ pub struct ScriptPanel {
     log: Log,
     shipped: Option<Vec<(PathBuf, String)>>,
     shows_reference: bool,
+    /// The keys of the window while a script asks for someone beside the rig.
+    pub hand: Arc<Hand>,
+    /// What it tells that person.
+    told: Option<mpsc::Receiver<String>>,
 }
 
 impl ScriptPanel {
@@ -81,6 +89,18 @@ impl ScriptPanel {
         self.path.as_deref()
     }
 
+    /// The person at the window's keys, whose part is told among what the script says.
+    fn beside(&mut self) -> Presence {
+        let (tell, told) = mpsc::channel();
+        self.told = Some(told);
+        self.hand = Arc::default();
+        let tell: Tell = Arc::new(move |text: &str| {
+            // A window that is gone by now shows nothing.
+            let _ = tell.send(text.to_owned());
+        });
+        Presence::Window(Arc::clone(&self.hand), tell)
+    }
+
     /// Begins to run the text as it is; words say why not.
     pub fn begin(&mut self, wake: impl Fn() + Send + 'static) -> Result<(), String> {
         let path = self.path.clone().ok_or("save the script first")?;
@@ -93,6 +113,7 @@ impl ScriptPanel {
             settings: script::settings(&given)?,
             limits: Limits::default(),
             switch: StopSwitch::default(),
+            presence: self.beside(),
         };
         self.log.clear();
         (self.error, self.verdict) = (None, None);
@@ -105,6 +126,9 @@ impl ScriptPanel {
     pub fn poll(&mut self) -> bool {
         let news = self.run.as_ref().map(ScriptRun::poll).unwrap_or_default();
         let mut has_ended = false;
+        for text in self.told.iter().flat_map(mpsc::Receiver::try_iter) {
+            self.log.add(Output::Text(text));
+        }
         for one in news {
             match one {
                 News::Output(Output::Progress(part, text)) => self.progress = Some((part, text)),

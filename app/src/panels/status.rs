@@ -29,6 +29,8 @@ pub struct Bar<'a> {
     pub paused: bool,
     /// Whether a recording is played back.
     pub is_replay: bool,
+    /// Whether the drive shows an error that it has latched.
+    pub has_latched: bool,
     /// What the recorder does.
     pub recorder: Option<&'a RecorderStatus>,
     /// Whether the dead man's switch is held, on a rig that has one.
@@ -49,7 +51,10 @@ pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
             UiCommand::Stop,
             UiCommand::Acknowledge,
         ] {
-            let available = !bar.ended && command.is_available(bar.state, bar.is_replay);
+            let is_nothing =
+                command == UiCommand::Acknowledge && bar.state == State::Idle && !bar.has_latched;
+            let available =
+                !bar.ended && !is_nothing && command.is_available(bar.state, bar.is_replay);
             if button(ui, command, available).clicked() {
                 clicked = Some(command);
             }

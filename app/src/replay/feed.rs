@@ -235,6 +235,7 @@ mod tests {
             safety: Default::default(),
             dead_man: None,
             brake: None,
+            is_hardware: false,
         }
     }
 

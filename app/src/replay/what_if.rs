@@ -12,6 +12,7 @@ use super::{ReplayError, in_own_thread};
 use crate::changes::Made;
 use crate::conductor::Outcome;
 use crate::follower::Follower;
+use crate::grip::Grip;
 use crate::recording::{Recorded, Recording, SECONDS};
 use crate::runtime::{self, Prepared};
 use crate::session::{Change, LoadedSession};
@@ -166,6 +167,8 @@ fn run(
     let mut computed = Track::new(&layout, &loaded);
     let (outcome, changes, recording) = {
         let mut follower = Follower::new(&loaded, &layout, designer, params, recording, say);
+        // A computation: nobody is beside it, and nothing moves.
+        follower.grip = Grip::Program;
         follower.on_frame = Some(Box::new(|frame| computed.add(frame)));
         while rt_loop.cycle() {
             follower.follow(&mut user, stop);

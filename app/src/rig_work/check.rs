@@ -12,7 +12,7 @@ use rt_core::bench::profile::Source;
 use rt_core::calibration::WARN_DAYS;
 use rt_core::calibration::date::Date;
 use rt_core::identify::noise_floor;
-use rt_core::rig::CellSpec;
+use rt_core::rig::{CellSpec, Purpose};
 
 /// One question and its answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,6 +144,7 @@ pub fn check(stand: &Stand, say: &mut dyn FnMut(&str)) -> Result<Checked, WorkEr
         "the check needs",
         (park - LARGEST_STEP_M).max(low.min(park)),
     )?;
+    let stand = &stand.permitted(Purpose::Check)?;
     let mut questions = Questions { items: Vec::new() };
     let cells = ask_calibrations(stand, &mut questions)?;
     let mut height = FIRST_STEP_M;

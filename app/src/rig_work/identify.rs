@@ -10,7 +10,7 @@ use rt_core::identify::{
     Estimate, ForceFit, MotorFit, Record, Specimen, explained_pct, identify_force, identify_motor,
     identify_together, noise_floor,
 };
-use rt_core::rig::KnownRig;
+use rt_core::rig::{KnownRig, Purpose};
 use std::path::PathBuf;
 
 /// What a person chooses.
@@ -297,6 +297,7 @@ pub fn identify(
         Some(SpecimenChoice::Clamped) => Specimen::Clamped,
     };
     let before = rig_file::known_rig(&stand.path).map_err(input)?;
+    let stand = &stand.permitted(Purpose::Identify)?;
     let bench_period = rt_core::bench::profile::SPEC.period_s;
     let period_s = stand.period_us.map_or(bench_period, |us| us * 1e-6);
 

@@ -6,6 +6,9 @@ use super::check::{Checked, check};
 use super::identify::{Choice, Identified, identify};
 use super::play::Stand;
 use super::scan::{Scan, scan};
+use crate::grip::Tell;
+use crate::hand::Hand;
+use crate::permit::Presence;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
@@ -44,7 +47,8 @@ impl Step {
     }
 }
 
-/// A step that a person has asked for, standing beside the rig: that confirms the first step of arming.
+/// A step that a person has asked for. Where the rig wants someone beside it, that person lets it move with the keys of the
+/// window: see [`Job::hand`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Order {
     /// What is to be done.
@@ -77,6 +81,8 @@ pub struct Job {
     pub step: Step,
     /// What it said so far.
     pub lines: Vec<String>,
+    /// The keys of the window.
+    pub hand: Arc<Hand>,
     stop: Arc<AtomicBool>,
     messages: mpsc::Receiver<Message>,
     thread: Option<JoinHandle<()>>,
@@ -92,13 +98,21 @@ impl Job {
         let stop = Arc::new(AtomicBool::new(false));
         let (tell, messages) = mpsc::channel();
         let stop_of_work = Arc::clone(&stop);
+        let hand = Arc::new(Hand::default());
+        let hand_of_work = Arc::clone(&hand);
+        let asking = tell.clone();
+        let tell_person: Tell = Arc::new(move |text: &str| {
+            // As below.
+            let _ = asking.send(Message::Line(text.to_owned()));
+        });
         let work = move || {
             let mut say = |line: &str| {
                 // A window that is gone has nobody to tell.
                 let _ = tell.send(Message::Line(line.to_owned()));
                 wake();
             };
-            let done = do_step(rig, order, stop_of_work, &mut say);
+            let presence = Presence::Window(hand_of_work, tell_person);
+            let done = do_step(rig, order, presence, stop_of_work, &mut say);
             let _ = tell.send(Message::Done(done));
             wake();
         };
@@ -109,6 +123,7 @@ impl Job {
         Ok(Self {
             step: order.step,
             lines: Vec::new(),
+            hand,
             stop,
             messages,
             thread: Some(thread),
@@ -150,11 +165,12 @@ impl Drop for Job {
 fn do_step(
     rig: PathBuf,
     order: Order,
+    presence: Presence,
     stop: Arc<AtomicBool>,
     say: &mut dyn FnMut(&str),
 ) -> Result<Outcome, WorkError> {
     let mut stand = Stand::load(&rig, stop)?;
-    stand.confirmed = true;
+    stand.presence = presence;
     // A simulated drive forgets its home position with every start.
     stand.homes = order.homes || stand.is_simulated();
     stand.insists = order.insists;

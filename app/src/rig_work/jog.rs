@@ -6,6 +6,7 @@ use super::play::Stand;
 use crate::session::Change;
 use rt_core::bench::BenchConfig;
 use rt_core::bench::jog::{JogConfig, SPEC, SPEED};
+use rt_core::rig::Purpose;
 use std::collections::BTreeMap;
 
 /// Where to.
@@ -73,7 +74,7 @@ pub fn jog(stand: &Stand, wanted: &Wanted) -> Result<Jogged, WorkError> {
         params: BTreeMap::from([("target".into(), target_m)]),
         insist: false,
     });
-    let played = stand.play(&loaded)?;
+    let played = stand.permitted(Purpose::Jog)?.play(&loaded)?;
     let held = (0.8 * wanted.hold_s / played.period_s) as usize;
     let mean = |channel: &str| {
         let all = played.series(channel);

@@ -4,7 +4,8 @@
 use super::WorkError;
 use crate::conductor::Outcome;
 use crate::follower::Follower;
-use crate::permit;
+use crate::grip::Grip;
+use crate::permit::{self, Asked, Permit, Presence};
 use crate::runtime::{self, Prepared, StartError};
 use crate::session::{LoadedSession, Session};
 use drivers::hardware::HardwareError;
@@ -17,7 +18,8 @@ use rt_core::channel::{Frame, Layout};
 use rt_core::file;
 use rt_core::guard::State;
 use rt_core::identify::Record;
-use rt_core::link::{Command, Objection, UserSide};
+use rt_core::link::{Command, Objection, StopCause, UserSide};
+use rt_core::rig::Purpose;
 use rt_core::rt_env::RtRequest;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 /// A rig that is worked on.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Stand {
     /// Its file.
     pub path: PathBuf,
@@ -36,10 +38,14 @@ pub struct Stand {
     pub period_us: Option<f64>,
     /// Faults that a simulated rig shows.
     pub inject: Vec<Injection>,
-    /// Whether a person has confirmed that the rig may be armed, where it takes two steps.
-    pub confirmed: bool,
+    /// Who is beside it.
+    pub presence: Presence,
+    /// Who may move it: see [`Stand::permitted`].
+    permit: Option<Permit>,
     /// Whether the drive may find its home position first.
     pub homes: bool,
+    /// Whether what the drive has latched is reset once, before anything else.
+    pub acknowledges: bool,
     /// Whether a person insists on moving hardware without real-time rights.
     pub insists: bool,
     /// Whether a rig that is emulated in this process is worked on as fast as the machine can, not in real time.
@@ -57,12 +63,39 @@ impl Stand {
             file,
             period_us: None,
             inject: Vec::new(),
-            confirmed: false,
+            presence: Presence::Nobody,
+            permit: None,
             homes: false,
+            acknowledges: false,
             insists: false,
             fast: false,
             stop,
         })
+    }
+
+    /// The same stand, with leave to move it for a purpose: one consent for all runs of a piece of work, which follow each
+    /// other at once.
+    pub fn permitted(&self, purpose: Purpose) -> Result<Self, WorkError> {
+        let rig = self.file.spec();
+        let permit = permit::permit(&Asked {
+            rig: &rig,
+            purpose,
+            presence: &self.presence,
+            // A simulated rig beside which someone stands is worked on in that person's time.
+            is_exact: self.is_exact()? && !self.is_simulated(),
+            by_hand: false,
+        })
+        .map_err(WorkError::Input)?;
+        Ok(Self {
+            permit: Some(permit.for_all_runs()),
+            ..self.clone()
+        })
+    }
+
+    /// Who may move it.
+    pub(super) fn permit(&self) -> Result<&Permit, WorkError> {
+        let none = || WorkError::Environment("nobody has let this rig be moved".into());
+        self.permit.as_ref().ok_or_else(none)
     }
 
     /// Whether nothing can be hurt.
@@ -73,7 +106,7 @@ impl Stand {
     /// Whether time passes only in cycles: on a simulated rig, or fast on one that is emulated in this process.
     pub fn is_exact(&self) -> Result<bool, WorkError> {
         match &self.file {
-            RigFile::Simulated(_) => Ok(true),
+            RigFile::Simulated(_) => Ok(!self.permit.as_ref().is_some_and(Permit::is_by_person)),
             RigFile::Hardware(config) if self.fast && !config.is_in_process() => Err(
                 WorkError::Input(HardwareError::RealTimeOnly(config.name.clone()).to_string()),
             ),
@@ -143,14 +176,8 @@ impl Stand {
         self.play(&self.session("Commissioning", BenchConfig::Profile(config), seconds))
     }
 
-    /// Plays a session to its end.
+    /// Plays a session to its end, on a stand that is [`Stand::permitted`].
     pub fn play(&self, loaded: &LoadedSession) -> Result<Played, WorkError> {
-        let safety = self.file.spec().safety;
-        if safety.confirm_within_s.is_some() && !self.confirmed {
-            return Err(WorkError::Input(
-                "this rig is armed in two steps: look at it, then confirm (--confirm)".into(),
-            ));
-        }
         if self.is_exact()? {
             self.play_exact(loaded)
         } else {
@@ -169,10 +196,11 @@ impl Stand {
             ..
         } = runtime::prepare_exact(loaded).map_err(start_error)?;
         user.display = None;
+        let grip = self.permit()?.grip(&layout);
         let mut frames = Vec::new();
         let outcome = {
             let mut follower = Follower::new(loaded, &layout, designer, params, None, |_| {});
-            follower.conductor.homes = self.homes;
+            self.let_move(&mut follower, grip);
             follower.on_frame = Some(Box::new(|frame| frames.push(*frame)));
             while rt_loop.cycle() {
                 follower.follow(&mut user, &self.stop);
@@ -183,7 +211,14 @@ impl Stand {
         self.judge(Played::new(frames, layout, period_nanos, outcome, &user))
     }
 
+    fn let_move(&self, follower: &mut Follower<'_>, grip: Grip) {
+        follower.grip = grip;
+        follower.conductor.homes = self.homes;
+        follower.conductor.acknowledges = self.acknowledges;
+    }
+
     fn play_in_real_time(&self, loaded: &LoadedSession) -> Result<Played, WorkError> {
+        let permit = self.permit()?;
         let mut run = runtime::start_real_time(loaded).map_err(start_error)?;
         run.user.display = None;
         let found = permit::hindrances(&run.user.rig.spec, Some(&run.rt), None, Date::today());
@@ -199,12 +234,16 @@ impl Stand {
                 .commands
                 .push(Command::NoteInsisted(hindrance.objection));
         }
+        if let Some(objection) = permit.note() {
+            let _ = run.user.commands.push(Command::NoteInsisted(objection));
+        }
+        let grip = permit.grip(&run.layout);
         let mut frames = Vec::new();
         let designer = run.designer.take();
         let outcome = {
             let layout = &run.layout;
             let mut follower = Follower::new(loaded, layout, designer, run.params, None, |_| {});
-            follower.conductor.homes = self.homes;
+            self.let_move(&mut follower, grip);
             follower.on_frame = Some(Box::new(|frame| frames.push(*frame)));
             while !run.thread.is_finished() {
                 follower.follow(&mut run.user, &self.stop);
@@ -221,6 +260,14 @@ impl Stand {
 
     fn judge(&self, played: Played) -> Result<Played, WorkError> {
         let outcome = &played.outcome;
+        if let Some(absent) = outcome.absent {
+            return Err(WorkError::Result(format!("not done: {}", absent.words())));
+        }
+        if !outcome.ran && !self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            let why = outcome.why_it_never_ran(&played.layout);
+            let text = format!("the rig could not be moved: {why}");
+            return Err(WorkError::Environment(text));
+        }
         if let Some((fault, _, t_s)) = outcome.fault {
             let words = fault.describe(&played.layout);
             let text = format!("at {t_s:.3} s: {}. {}", words.what, words.advice);
@@ -229,16 +276,10 @@ impl Stand {
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Err(WorkError::Stopped);
         }
-        if !outcome.ran {
-            let why = outcome.warning.map_or_else(
-                || "it never became ready".to_owned(),
-                |fault| {
-                    let words = fault.describe(&played.layout);
-                    format!("{}. {}", words.what, words.advice)
-                },
-            );
-            let text = format!("the rig could not be moved: {why}");
-            return Err(WorkError::Environment(text));
+        if outcome.stop == Some(StopCause::DeadMan) {
+            return Err(WorkError::Result(
+                "not done: the dead man's switch was let go; start it again".into(),
+            ));
         }
         Ok(played)
     }

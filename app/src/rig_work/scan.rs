@@ -11,7 +11,7 @@ use rt_core::guard::{Drive, State};
 use rt_core::identify::noise_floor;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, Pacer, RealClock};
 use rt_core::rig::device::DeviceState;
-use rt_core::rig::{Rig, RigFault};
+use rt_core::rig::{Rig, RigCommand, RigFault};
 use std::sync::atomic::Ordering;
 
 /// A device that the rig file expects.
@@ -150,6 +150,21 @@ impl Listener {
         self.rig.exchange(&mut self.frame)
     }
 }
+
+impl Listener {
+    /// Ends a homing in a controlled way: the drive is told so in exchanges of its own.
+    pub fn stop_homing(&mut self) {
+        if self.rig.command(RigCommand::StopHoming).is_ok() {
+            for _ in 0..STOPPING {
+                // Whatever it answers, it was told.
+                let _ = self.exchange();
+            }
+        }
+    }
+}
+
+/// Exchanges in which a drive is told to stop homing.
+const STOPPING: usize = 5;
 
 /// Exchanges in a time.
 pub(super) fn cycles(seconds: f64) -> u64 {

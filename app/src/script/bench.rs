@@ -7,6 +7,7 @@ use super::prepared::PreparedSession;
 use super::run_log::no_channel;
 use super::signal::Signal;
 use super::watch::Interrupt;
+use crate::conductor::further_advice;
 use crate::recording::{self, Recording, Remarks, Subject};
 use rt_core::bench::Prospect;
 use rt_core::channel::{Frame, Layout};
@@ -152,7 +153,7 @@ impl BenchState {
         }
         let is_there = |frame: &Frame, state: State| frame.state == state;
         self.running_driver()?;
-        let ready = self.until(READY_S, &mut |f| !is_there(f, State::Idle))?;
+        let ready = self.until_ready(&mut |f| !is_there(f, State::Idle))?;
         if !ready {
             let driver = self.driver()?;
             let why = driver.outcome.warning.map_or_else(
@@ -171,12 +172,41 @@ impl BenchState {
         }
         self.expect_state(State::Ready, "arm()")?;
         let driver = self.running_driver()?;
-        driver.send(Command::Request(Request::Arm));
-        // Such rigs are refused in real time; on the exact clock nobody has to look.
-        if driver.wants_confirmation() {
-            driver.send(Command::Request(Request::Confirm));
+        driver.arm();
+        while self.running_driver()?.is_asking() {
+            // A person takes the time that it takes.
+            self.until(READY_S, &mut |_| true)?;
         }
         self.reach(State::Armed, READY_S)
+    }
+
+    /// Waits until the bench is ready; what a person has to put right ends the script.
+    fn until_ready(&mut self, is_ready: &mut dyn FnMut(&Frame) -> bool) -> Answer<bool> {
+        let begin = self.running_driver()?.latest.t_s();
+        let mut is_found = false;
+        loop {
+            let goes_on = self.until(READY_S, &mut |f| {
+                is_found |= is_ready(f);
+                true
+            })?;
+            let driver = self.running_driver()?;
+            if let Some(fault) = driver.obstacle {
+                let words = fault.describe(&driver.layout);
+                let further = further_advice(&fault);
+                let message = format!(
+                    "the bench is not ready: {}. {}{further}",
+                    words.what, words.advice
+                );
+                self.finish();
+                return Err(self
+                    .host
+                    .borrow_mut()
+                    .terminate(EndKind::Environment, message));
+            }
+            if is_found || !goes_on || driver.latest.t_s() - begin >= READY_S {
+                return Ok(is_found);
+            }
+        }
     }
 
     fn expect_state(&mut self, expected: State, what: &str) -> Answer<()> {

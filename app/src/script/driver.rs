@@ -3,10 +3,11 @@
 use super::run_log::RunLog;
 use super::watch::{Interrupt, Watch};
 use crate::changes::Changes;
-use crate::conductor::Outcome;
+use crate::conductor::{Outcome, obstacle};
 use crate::event_text;
+use crate::grip::{Absent, Grip};
 use crate::hil_result::HilSamples;
-use crate::permit;
+use crate::permit::{self, Asked};
 use crate::recording::{self, Recorded, Recording};
 use crate::runtime::{self, Prepared, RealTimeRun, StartError};
 use crate::session::LoadedSession;
@@ -17,10 +18,12 @@ use crate::tuning::Outlet;
 use rt_core::bench::{BenchSpec, Update};
 use rt_core::calibration::date::Date;
 use rt_core::channel::{Frame, Layout};
-use rt_core::guard::State;
+use rt_core::fault::Fault;
+use rt_core::guard::{Request, State};
 use rt_core::link::{Command, Event, EventKind, StopCause, UserSide};
 use rt_core::pacing::ExactClock;
 use rt_core::param::ParamSet;
+use rt_core::rig::Purpose;
 use rt_core::rt_env::RtStatus;
 use rt_core::rt_loop::RtLoop;
 use rt_core::timing::Timing;
@@ -114,6 +117,9 @@ pub struct Driver {
     drops: u64,
     lost_events: u64,
     watch: Watch,
+    grip: Grip,
+    /// What a person has to put right before it may be armed.
+    pub obstacle: Option<Fault>,
 }
 
 /// Begins the recording of a loop, if it is to be recorded; or says why it cannot.
@@ -183,16 +189,13 @@ impl Driver {
             bench,
             rt,
             watch,
+            grip: Grip::Free,
+            obstacle: None,
         };
         if let Some(user) = own.source.user() {
             user.display = None;
         }
-        let permit = match (&own.rt, own.source.user()) {
-            (Some(rt), Some(user)) => permit::unattended(&user.rig.spec, rt, Date::today()),
-            // On the exact clock nothing real moves.
-            _ => Ok(()),
-        };
-        if let Err(problem) = permit {
+        if let Err(problem) = own.ask_permit(is_exact) {
             own.close();
             return Err(DriverError::Refused(problem));
         }
@@ -207,10 +210,40 @@ impl Driver {
         Ok(own)
     }
 
-    /// Whether the rig is armed in two steps.
-    pub fn wants_confirmation(&mut self) -> bool {
-        let user = self.source.user();
-        user.is_some_and(|user| user.rig.spec.safety.confirm_within_s.is_some())
+    /// Finds out who lets the rig move.
+    fn ask_permit(&mut self, is_exact: bool) -> Result<(), String> {
+        let Some(user) = self.source.user() else {
+            return Ok(());
+        };
+        let rig = &user.rig.spec;
+        // On the exact clock there are no rights to have.
+        if let Some(rt) = &self.rt {
+            permit::refuse_hindered(rig, rt, Date::today())?;
+        }
+        let permit = permit::permit(&Asked {
+            rig,
+            purpose: Purpose::Script,
+            presence: self.watch.presence(),
+            is_exact,
+            by_hand: false,
+        })?;
+        self.grip = permit.grip(&self.layout);
+        if let Some(objection) = permit.note() {
+            self.send(Command::NoteInsisted(objection));
+        }
+        Ok(())
+    }
+
+    /// Asks for arming: at once, or as soon as a person lets it.
+    pub fn arm(&mut self) {
+        if let Some(command) = self.grip.pass(Command::Request(Request::Arm)) {
+            self.send(command);
+        }
+    }
+
+    /// Whether a person is waited for.
+    pub fn is_asking(&self) -> bool {
+        self.grip.is_asking()
     }
 
     /// The bench's state.
@@ -280,18 +313,27 @@ impl Driver {
             Ok(())
         } else {
             self.close();
-            Err(Interrupt::Stopped("the loop was told to end".into()))
+            let absent = self.grip.absent().map(Absent::words);
+            let why = absent.unwrap_or("the loop was told to end");
+            Err(Interrupt::Stopped(why.into()))
         }
     }
 
     fn drain(&mut self, seen: &mut dyn FnMut(&Frame)) {
         let newest = |source: &mut Source| source.user()?.record.as_mut()?.pop().ok();
         while let Some(frame) = newest(&mut self.source) {
+            self.grip.note_frame(&frame);
             self.take_frame(&frame);
             seen(&frame);
         }
         while let Some(Ok(event)) = self.source.user().map(|user| user.events.pop()) {
             self.take_event(&event);
+            self.serve_event(&event);
+        }
+        if let Some(user) = self.source.user()
+            && let Some(command) = self.grip.serve(user, false)
+        {
+            self.send(command);
         }
         if let (Some(recording), Some(user)) = (&mut self.recording, self.source.user()) {
             for warning in recording.service(Timing::read(&user.timing.record_drops)) {
@@ -301,6 +343,14 @@ impl Driver {
         if self.running > 0 && self.state() == State::Running {
             let running_s = self.running_s();
             self.changes.serve(&mut self.source, running_s);
+        }
+    }
+
+    fn serve_event(&mut self, event: &Event) {
+        self.grip.note_event(event);
+        let is_asked = matches!(event.kind, EventKind::ArmingAsked { .. });
+        if is_asked && let Some(command) = self.grip.pass(Command::Request(Request::Confirm)) {
+            self.send(command);
         }
     }
 
@@ -363,7 +413,12 @@ impl Driver {
                 }
                 self.outcome.stop = Some(cause);
             }
-            EventKind::Warning(fault) => self.outcome.warning = Some(fault),
+            EventKind::Warning(fault) => {
+                self.outcome.warning = Some(fault);
+                if !self.outcome.ran && obstacle(&fault).is_some() {
+                    self.obstacle.get_or_insert(fault);
+                }
+            }
             EventKind::ParamApplied { .. }
             | EventKind::ParamRefused { .. }
             | EventKind::RetuningMisfit => self.applied += 1,

@@ -1,6 +1,7 @@
 //! Who may end a script from outside: a person, the time that it may take, and who hears what it says.
 
 use super::outcome::Output;
+use crate::permit::Presence;
 use rt_core::stop::StopLine;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -60,6 +61,7 @@ pub struct Watch {
     limit_s: f64,
     spent_s: Rc<Cell<f64>>,
     sink: Sink,
+    presence: Presence,
 }
 
 impl Watch {
@@ -76,7 +78,19 @@ impl Watch {
             limit_s,
             spent_s: Rc::default(),
             sink,
+            presence: Presence::Nobody,
         }
+    }
+
+    /// Someone is beside the rig.
+    #[must_use]
+    pub fn beside(self, presence: Presence) -> Self {
+        Self { presence, ..self }
+    }
+
+    /// Who is beside the rig.
+    pub fn presence(&self) -> &Presence {
+        &self.presence
     }
 
     /// Whether the script may go on.

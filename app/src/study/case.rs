@@ -4,6 +4,7 @@ use super::file::{Base, SimulateBase, Study};
 use super::quantity::Quantity;
 use super::random::SplitMix;
 use crate::follower::Follower;
+use crate::grip::Grip;
 use crate::runtime::{self, Prepared};
 use crate::session::LoadedSession;
 use drivers::rig_file::{RigFile, RigSetup};
@@ -189,6 +190,8 @@ fn session_case(path: &Path, pairs: &[(&Quantity, f64)]) -> Outcome {
     } = runtime::prepare_on(&loaded, Box::new(rig), clock).map_err(|e| words(&e))?;
     user.display = None;
     let mut follower = Follower::new(&loaded, &layout, designer, params, None, |_| ());
+    // A computation: nobody is beside it, and nothing moves.
+    follower.grip = Grip::Program;
     let stop = AtomicBool::new(false);
     while rt_loop.cycle() {
         follower.follow(&mut user, &stop);

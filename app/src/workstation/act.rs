@@ -20,6 +20,7 @@ use crate::workspace::PanelKind;
 use eframe::egui;
 use rt_core::guard::State;
 use rt_core::link::Command;
+use rt_core::rig::RigCommand;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 
@@ -134,6 +135,7 @@ impl Workstation {
             Ask::Command(command) => self.execute(command),
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
             Ask::Tune(ask) => self.tune(&ask),
+            Ask::Rig(RigCommand::Home) => self.ask_to_home(),
             Ask::Rig(command) => self.send(Command::Rig(command)),
             Ask::RigWork(order) => self.begin_rig_work(order),
             Ask::OpenJog => self.open_jog(),

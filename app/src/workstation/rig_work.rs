@@ -2,6 +2,8 @@
 
 use super::act::Prompt;
 use super::{Slot, Working, Workstation};
+use crate::grip::Goal;
+use crate::hand::PAUSE;
 use crate::home;
 use crate::permit::{self, Hindrance};
 use crate::rig_work::job::{Job, Order};
@@ -12,10 +14,23 @@ use rt_core::bench::Approval;
 use rt_core::calibration::date::Date;
 use rt_core::guard::{Request, State};
 use rt_core::link::Command;
+use rt_core::rig::RigCommand;
 use std::time::{Duration, Instant};
 
 /// The key that is held on rigs with a dead man's switch.
 pub(super) const DEAD_MAN: Key = Key::F7;
+
+/// What a press of a person is.
+enum Step {
+    /// The first of two; the second has to come within so many seconds.
+    First(f64),
+    /// The second.
+    Second,
+    /// The rig asks for one only.
+    Only,
+    /// Too fast to be one.
+    None,
+}
 
 impl Workstation {
     /// Asks for arming, or confirms it; what speaks against it is shown first.
@@ -32,26 +47,100 @@ impl Workstation {
         for objection in kinds {
             self.send(Command::NoteInsisted(objection));
         }
+        match self.take_step(Goal::Arm) {
+            Step::First(within_s) => {
+                self.send(Command::Request(Request::Arm));
+                self.tell(format!(
+                    "Look at the rig. Press Arm again within {within_s} s to confirm."
+                ));
+            }
+            Step::Second => {
+                self.message = None;
+                self.send(Command::Request(Request::Confirm));
+            }
+            Step::Only => self.send(Command::Request(Request::Arm)),
+            Step::None => {}
+        }
+    }
+
+    /// Lets the drive find its home position, by the same steps as arming: the motor moves by itself.
+    pub(super) fn ask_to_home(&mut self) {
+        let Slot::Active(active) = &self.slot else {
+            return;
+        };
+        let spec = &active.run.rig.spec;
+        let needs_hold = spec.safety.dead_man_s.is_some() && spec.dead_man.is_none();
+        match self.take_step(Goal::Home) {
+            Step::First(within_s) => {
+                let hold = if needs_hold { ", with F7 held" } else { "" };
+                self.tell(format!(
+                    "Look at the rig: the motor moves by itself. Press Home again within {within_s} s{hold}."
+                ));
+            }
+            Step::None => {}
+            Step::Only | Step::Second => {
+                let is_held = self.ctx.input(|i| i.key_down(DEAD_MAN));
+                if needs_hold && !is_held {
+                    self.tell("Not homed: keep F7 pressed, press Home twice, and hold F7 on.");
+                    return;
+                }
+                self.homes_while_held = needs_hold;
+                self.message = None;
+                self.send(Command::Rig(RigCommand::Home));
+            }
+        }
+    }
+
+    /// A step of a person: a second one counts in its time, and not as fast as a bounce.
+    fn take_step(&mut self, goal: Goal) -> Step {
         let within_s = match &self.slot {
             Slot::Active(active) => active.run.rig.spec.safety.confirm_within_s,
             _ => None,
         };
-        let waits = self
-            .confirm_until
-            .take()
-            .is_some_and(|until| Instant::now() < until);
-        if waits {
-            self.message = None;
-            self.send(Command::Request(Request::Confirm));
-            return;
+        let Some(within_s) = within_s else {
+            return Step::Only;
+        };
+        let before = self.first_step.filter(|(of, _)| *of == goal);
+        let since = before.map(|(_, at)| at.elapsed());
+        match since {
+            Some(since) if since < PAUSE => Step::None,
+            Some(since) if since.as_secs_f64() < within_s => {
+                self.first_step = None;
+                Step::Second
+            }
+            _ => {
+                self.first_step = Some((goal, Instant::now()));
+                Step::First(within_s)
+            }
         }
-        self.send(Command::Request(Request::Arm));
-        if let Some(within_s) = within_s {
-            self.confirm_until = Some(Instant::now() + Duration::from_secs_f64(within_s));
-            self.tell(format!(
-                "Look at the rig. Press Arm again within {within_s} s to confirm."
-            ));
+    }
+
+    /// What is left of the time for the second step of arming.
+    pub(super) fn confirm_left(&self) -> Option<Duration> {
+        let Slot::Active(active) = &self.slot else {
+            return None;
+        };
+        let within_s = active.run.rig.spec.safety.confirm_within_s?;
+        let (_, at) = self.first_step.filter(|(goal, _)| *goal == Goal::Arm)?;
+        Duration::from_secs_f64(within_s).checked_sub(at.elapsed())
+    }
+
+    /// Steps and switch for work that is done beside the window's bench.
+    pub(super) fn lend_hand(&mut self, ctx: &egui::Context, presses_arm: bool) {
+        let hand = match &self.slot {
+            Slot::Working(working) => &working.job.hand,
+            Slot::Lent(_) => &self.script.hand,
+            _ => return,
+        };
+        if presses_arm {
+            hand.press_step();
         }
+        if ctx.input(|i| i.key_down(DEAD_MAN)) {
+            hand.hold();
+        } else {
+            hand.let_go();
+        }
+        ctx.request_repaint_after(Duration::from_millis(30));
     }
 
     /// What speaks against arming now. Calibrations are read anew: one may have been taken since the start.
@@ -59,10 +148,7 @@ impl Workstation {
         let Slot::Active(active) = &self.slot else {
             return Vec::new();
         };
-        if self
-            .confirm_until
-            .is_some_and(|until| Instant::now() < until)
-        {
+        if self.confirm_left().is_some() {
             // They were shown with the first step.
             return Vec::new();
         }
@@ -85,13 +171,30 @@ impl Workstation {
 
     /// Tells the loop that the switch is held, as long as it is.
     pub(super) fn hold_dead_man(&mut self, ctx: &egui::Context) {
+        let state = self.state();
         let Slot::Active(active) = &mut self.slot else {
             return;
         };
-        if active.run.rig.spec.safety.dead_man_s.is_none() {
+        let fits = match self.first_step {
+            Some((Goal::Arm, _)) => state == State::Ready,
+            Some((Goal::Home, _)) | None => state == State::Idle,
+        };
+        if !fits {
+            // A bench that was asked for something and could not forgets it.
+            self.first_step = None;
+        }
+        self.homes_while_held &= state == State::Idle;
+        let spec = &active.run.rig.spec;
+        if spec.safety.dead_man_s.is_none() || spec.dead_man.is_some() {
             return;
         }
-        if ctx.input(|i| i.key_down(DEAD_MAN)) {
+        let is_held = ctx.input(|i| i.key_down(DEAD_MAN));
+        if self.homes_while_held && !is_held {
+            // The guard does not see a drive that homes: this is its dead man.
+            self.homes_while_held = false;
+            active.run.send(Command::Rig(RigCommand::StopHoming));
+        }
+        if is_held {
             // A full ring means that the loop does not listen; then nothing is held either.
             active.run.send(Command::Alive);
         }
@@ -203,6 +306,10 @@ pub(super) fn show_working(ui: &mut Ui, working: &Working) -> bool {
                 .clicked()
                 || pressed;
             ui.add_space(12.0);
+            ui.label(
+                RichText::new("Where the rig asks for it: F5, look at the rig, F5 again, and F7 held until it is done.")
+                    .weak(),
+            );
             for line in &working.job.lines {
                 ui.label(line);
             }

@@ -5,6 +5,7 @@ use super::rig_work::{DEAD_MAN, show_working};
 use super::{Active, RESTING, Slot, Workstation};
 use crate::analysis::stretch::Offered;
 use crate::command::UiCommand;
+use crate::conductor;
 use crate::export::{self, Content};
 use crate::guide::Situation;
 use crate::ingest::is_recording;
@@ -26,14 +27,28 @@ use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
 use rt_core::guard::State;
 use rt_core::param::ParamSpec;
+use rt_core::record::event::EventRecord;
+use std::collections::VecDeque;
 use std::path::Path;
-use std::time::Instant;
+
+/// Whether the last that kept the rig from being ready is an error that its drive has latched.
+fn has_latched(events: &VecDeque<EventRecord>) -> bool {
+    let last = events.iter().rev().find(|e| e.kind == "warning");
+    let fault = last.and_then(|e| e.word("fault"));
+    fault.is_some_and(|id| conductor::DRIVE_ERRORS.contains(&id))
+}
 
 impl Workstation {
     /// Draws everything and does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
         let is_typing = ctx.egui_wants_keyboard_input();
+        // A key that is held is one press: its repeats are no second step.
+        ctx.input_mut(|input| {
+            input.events.retain(|e| {
+                !matches!(e, egui::Event::Key { key, repeat: true, pressed: true, .. } if *key == UiCommand::Arm.shortcut().logical_key)
+            });
+        });
         // A key with Shift also fits the one without: the stricter ones are looked for first.
         let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) =
             UiCommand::all().partition(|c| c.shortcut().modifiers.shift);
@@ -43,6 +58,8 @@ impl Workstation {
             .filter(|c| !(is_typing && c.is_of_texts()))
             .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
             .collect();
+        let presses_arm = todo.contains(&UiCommand::Arm);
+        self.lend_hand(&ctx, presses_arm);
         let (state, is_replay) = (self.state(), self.replay.is_some());
         todo.retain(|c| c.is_available(state, is_replay));
         self.poll();
@@ -68,6 +85,7 @@ impl Workstation {
                 ui.ctx().request_repaint_after(RESTING);
             });
         }
+        let confirm_left = self.confirm_left();
         match &mut self.slot {
             Slot::Starting(starting) => {
                 let seconds = starting.since.elapsed().as_secs_f64();
@@ -113,6 +131,7 @@ impl Workstation {
                     period_nanos: run.period_nanos,
                     paused: self.paused_at_s.is_some(),
                     is_replay: self.replay.is_some(),
+                    has_latched: has_latched(&live.data.events),
                     recorder: recorder.as_ref(),
                     dead_man: run
                         .rig
@@ -126,10 +145,7 @@ impl Workstation {
                     asks.extend(status::show(ui, &bar).map(Ask::Command));
                     ui.add_space(6.0);
                 });
-                let left = self
-                    .confirm_until
-                    .and_then(|until| until.checked_duration_since(Instant::now()))
-                    .filter(|_| live.latest.state == State::Ready);
+                let left = confirm_left.filter(|_| live.latest.state == State::Ready);
                 if let Some(left) = left {
                     Panel::top("confirm").show(ui, |ui| {
                         asks.extend(status::confirm_arming(ui, left).map(Ask::Command));

@@ -2,10 +2,12 @@
 
 use super::*;
 use crate::command::UiCommand;
+use crate::view::Ask;
 use crate::workspace::PanelKind;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use rt_core::bench;
+use rt_core::rig::RigCommand;
 use std::path::Path;
 
 /// How long a bench may take for anything that a test waits for.
@@ -654,23 +656,147 @@ fn the_motor_moves_as_long_as_a_button_is_held() {
     assert!(before > -0.1 && before < 0.0201, "rests at {before}");
 }
 
-#[test]
-fn a_guarded_rig_is_armed_by_pressing_twice() {
-    let session =
-        r#"Session(title: "Guarded", bench: Jog(), rig: "RIG", max_misses: 100000, INJECT)"#;
+/// The rig with everything that protects people; without its homing if that is another test's.
+fn guarded_rig(name: &str, homes: bool) -> (PathBuf, String) {
     let assets = root().join("assets").display().to_string();
     let text = std::fs::read_to_string(format!("{assets}/rigs/simulated-interlocks.ron")).unwrap();
-    // A drive that knows where it is: homing is another test's.
-    let (text, _) = text.split_once("    homing:").unwrap();
-    let own = std::env::temp_dir().join(format!("pantobench-guarded-{}.ron", std::process::id()));
-    std::fs::write(&own, format!("{})", text.replace("..", &assets))).unwrap();
-    let mut bench = Bench::open(
-        "guarded",
-        &session.replace("RIG", &own.display().to_string()),
+    let (known, _) = text.split_once("    homing:").unwrap();
+    let text = if homes {
+        text.clone()
+    } else {
+        format!("{known})")
+    };
+    let file = format!("pantobench-guarded-{name}-{}.ron", std::process::id());
+    let own = std::env::temp_dir().join(file);
+    std::fs::write(&own, text.replace("..", &assets)).unwrap();
+    let session = format!(
+        r#"Session(title: "Guarded", bench: Jog(), rig: "{}", max_misses: 100000, INJECT)"#,
+        own.display()
     );
+    (own, session)
+}
+
+fn key(key: egui::Key, pressed: bool) -> egui::Event {
+    egui::Event::Key {
+        key,
+        physical_key: None,
+        pressed,
+        repeat: false,
+        modifiers: egui::Modifiers::NONE,
+    }
+}
+
+#[test]
+fn a_key_that_is_held_is_the_first_step_only() {
+    let (own, session) = guarded_rig("held-key", false);
+    let mut bench = Bench::open("held-key", &session);
+    for _ in 0..12 {
+        bench.harness.event(key(egui::Key::F5, true));
+        bench.harness.run_steps(1);
+        std::thread::park_timeout(Duration::from_millis(60));
+    }
+    assert!(bench.window().first_step.is_some());
+    assert_eq!(
+        bench.window().state(),
+        State::Ready,
+        "its repeats are no step"
+    );
+    bench.harness.event(key(egui::Key::F5, false));
+    bench.harness.run_steps(1);
+    bench.harness.event(key(egui::Key::F5, true));
+    bench.wait("armed", |w| w.state() == State::Armed);
+    std::fs::remove_file(own).unwrap();
+}
+
+#[test]
+fn home_takes_two_steps_and_ends_when_the_switch_is_let_go() {
+    let (own, session) = guarded_rig("homes", true);
+    let mut bench = Bench::start("homes", &session);
+    let asks = |bench: &mut Bench| {
+        bench.window().serve(Ask::Rig(RigCommand::Home));
+        bench.harness.run_steps(1);
+    };
+    let pause = || std::thread::park_timeout(crate::hand::PAUSE + Duration::from_millis(50));
+    let events = |w: &mut Workstation, wanted: &str| match &w.slot {
+        Slot::Active(active) => active.run.live().is_some_and(|live| {
+            let mut events = live.data.events.iter();
+            events.any(|e| e.kind == wanted)
+        }),
+        _ => false,
+    };
+    bench.wait("it is not homed", |w| events(w, "warning"));
+    asks(&mut bench);
+    asks(&mut bench);
+    assert!(
+        bench.window().first_step.is_some(),
+        "a bounce is no second step"
+    );
+    pause();
+    asks(&mut bench);
+    let message = bench.window().message.clone().unwrap().0;
+    assert!(message.contains("F7"), "{message}");
+    assert!(!events(bench.window(), "home"), "nobody holds the switch");
+    bench.harness.event(key(egui::Key::F7, true));
+    asks(&mut bench);
+    pause();
+    asks(&mut bench);
+    bench.wait("it homes", |w| events(w, "home"));
+    bench.harness.event(key(egui::Key::F7, false));
+    bench.wait("it is stopped", |w| events(w, "home.stopped"));
+    assert_eq!(bench.window().state(), State::Idle);
+    bench.harness.event(key(egui::Key::F7, true));
+    asks(&mut bench);
+    pause();
+    asks(&mut bench);
+    bench.wait("it has homed", |w| w.state() == State::Ready);
+    std::fs::remove_file(own).unwrap();
+}
+
+#[test]
+fn check_is_done_by_two_steps_and_the_switch() {
+    use crate::rig_work::job::{Order, Step};
+    let (own, session) = guarded_rig("checks", false);
+    let mut bench = Bench::open("checks", &session);
+    let order = Order {
+        step: Step::Check,
+        homes: false,
+        insists: true,
+    };
+    bench.window().serve(Ask::RigWork(order));
+    bench.wait("a person is asked", |w| match &w.slot {
+        Slot::Working(working) => working.job.lines.iter().any(|l| l.contains("press F5")),
+        _ => false,
+    });
+    for step in 0..2 {
+        bench.harness.event(key(egui::Key::F5, true));
+        bench.harness.run_steps(1);
+        bench.harness.event(key(egui::Key::F5, false));
+        bench.harness.run_steps(1);
+        std::thread::park_timeout(crate::hand::PAUSE + Duration::from_millis(50));
+        assert!(matches!(bench.window().slot, Slot::Working(_)), "{step}");
+    }
+    bench.harness.event(key(egui::Key::F7, true));
+    // It moves for a while, then the switch is let go.
+    let since = Instant::now();
+    bench.wait("it is at work", |w| {
+        since.elapsed() > Duration::from_secs(2) || !matches!(w.slot, Slot::Working(_))
+    });
+    bench.harness.event(key(egui::Key::F7, false));
+    bench.wait("it has ended", |w| !matches!(w.slot, Slot::Working(_)));
+    let message = bench.window().message.clone().unwrap().0;
+    assert!(message.contains("let go"), "{message}");
+    std::fs::remove_file(own).unwrap();
+}
+
+#[test]
+fn a_guarded_rig_is_armed_by_pressing_twice() {
+    let (own, session) = guarded_rig("twice", false);
+    let mut bench = Bench::open("guarded", &session);
     bench.press("Arm");
-    bench.wait("asked", |w| w.confirm_until.is_some());
+    bench.wait("asked", |w| w.first_step.is_some());
     assert_eq!(bench.window().state(), State::Ready);
+    // Sooner it would be a double click.
+    std::thread::park_timeout(crate::hand::PAUSE);
     bench.harness.run_steps(1);
     let confirm = egui::Role::Button;
     bench

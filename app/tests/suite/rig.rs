@@ -2,17 +2,30 @@
 
 use crate::common::{Scratch, json, pantobench, root, stderr};
 use serde_json::Value;
+use std::io::{BufRead, BufReader, Write};
+use std::os::fd::FromRawFd;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 fn asset(file: &str) -> String {
     root().join("assets/rigs").join(file).display().to_string()
 }
 
-/// A session on the rig with everything that protects people.
-fn guarded_session(scratch: &Scratch, name: &str, inject: &str) -> String {
+/// The rig with everything that protects people, in a copy that says what may be done unattended.
+fn unattended(scratch: &Scratch, what: &str) -> String {
+    let assets = root().join("assets").canonicalize().unwrap();
+    let text = std::fs::read_to_string(asset("simulated-interlocks.ron")).unwrap();
+    let text = text
+        .replace("safety: (", &format!("safety: (unattended: {what},"))
+        .replace("\"../", &format!("\"{}/", assets.display()));
+    scratch.file("guarded.ron", &text)
+}
+
+/// A session on a rig.
+fn session_on(rig: &str, scratch: &Scratch, name: &str, inject: &str) -> String {
     let text = format!(
         r#"Session(title: "guarded", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
-        rig: "{}", seconds: 3.0, inject: [{inject}])"#,
-        asset("simulated-interlocks.ron")
+        rig: "{rig}", seconds: 3.0, inject: [{inject}])"#
     );
     let path = scratch.path(name);
     std::fs::write(&path, text).unwrap();
@@ -47,54 +60,240 @@ fn scan_check_jog_and_home_answer_in_json() {
     assert_eq!(far.status.code(), Some(2));
     assert!(stderr(&far).contains("-0.15 to 0.15 m"), "{}", stderr(&far));
 
-    let home = pantobench(&["rig", "home", &asset("simulated-interlocks.ron"), "--json"]);
+    let scratch = Scratch::new("rig-home");
+    let rig = unattended(&scratch, r#"["home"]"#);
+    let home = pantobench(&["rig", "home", &rig, "--json"]);
     assert_eq!(json(&home)["was_needed"], true, "{}", stderr(&home));
     let missing = pantobench(&["rig", "scan", "no-such-rig.ron"]);
     assert_eq!(missing.status.code(), Some(2));
 }
 
 #[test]
-fn a_guarded_rig_is_armed_in_two_steps_and_homed_first() {
+fn a_guarded_rig_is_moved_by_nobody_but_a_person_whatever_is_piped_in() {
     let scratch = Scratch::new("rig-guarded");
-    let session = guarded_session(&scratch, "plain.ron", "");
-    let refused = pantobench(&["run", &session, "--fast"]);
-    assert_eq!(refused.status.code(), Some(2));
-    assert!(
-        stderr(&refused).contains("--confirm"),
-        "{}",
-        stderr(&refused)
-    );
-    let lost = pantobench(&["run", &session, "--fast", "--confirm"]);
-    assert_eq!(lost.status.code(), Some(3), "not homed");
-    assert!(stderr(&lost).contains("home"), "{}", stderr(&lost));
-    let done = pantobench(&["run", &session, "--fast", "--confirm", "--home", "--json"]);
-    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    let rig = asset("simulated-interlocks.ron");
+    let session = session_on(&rig, &scratch, "plain.ron", "");
+    for arguments in [
+        &["run", &session][..],
+        &["run", &session, "--fast", "--confirm", "--home"],
+        &["run", &session, "--confirm", "--home", "--dead-man", "keys"],
+        &[
+            "run",
+            &session,
+            "--confirm",
+            "--home",
+            "--dead-man",
+            "program",
+        ],
+        &["rig", "home", &rig],
+        &["rig", "check", &rig, "--confirm", "--home"],
+        &["rig", "jog", &rig, "--by", "-0.002", "--confirm", "--home"],
+        &["rig", "identify", &rig, "--confirm", "--home"],
+    ] {
+        let refused = piped(arguments, b"a\nc\n \ny\n");
+        assert_eq!(refused.status.code(), Some(2), "{arguments:?}");
+        let text = stderr(&refused);
+        assert!(text.contains("safety.unattended"), "{arguments:?}: {text}");
+    }
 }
 
-/// Runs that end by a safety circuit and by a switch that is let go, computed again to the last bit.
+/// Runs with a pipe that types for as long as anyone reads, as `yes` does.
+fn piped(arguments: &[&str], typed: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pantobench"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut pipe = child.stdin.take().unwrap();
+    let typed = typed.to_vec();
+    let typing = std::thread::spawn(move || {
+        while pipe.write_all(&typed).is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let output = child.wait_with_output().unwrap();
+    typing.join().unwrap();
+    output
+}
+
+#[test]
+fn what_the_file_allows_unattended_is_done_and_recorded_and_no_door_or_error_starts_it() {
+    let scratch = Scratch::new("rig-unattended");
+    let rig = unattended(&scratch, r#"["run"]"#);
+    let session = session_on(&rig, &scratch, "plain.ron", "");
+    let lost = pantobench(&["run", &session, "--fast"]);
+    assert_eq!(lost.status.code(), Some(3), "not homed");
+    assert!(stderr(&lost).contains("home"), "{}", stderr(&lost));
+    let done = pantobench(&["run", &session, "--fast", "--home", "--json"]);
+    assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
+    assert!(stderr(&done).contains("unattended"), "{}", stderr(&done));
+    let door = "(fault: OpenInterlock(number: 2), in_state: Idle, after_s: 0.0, lasting_s: 3.5)";
+    let session = session_on(&rig, &scratch, "door.ron", door);
+    for pace in [&["--fast"][..], &[]] {
+        let arguments = [&["run", &session, "--home"][..], pace].concat();
+        let open = pantobench(&arguments);
+        assert_eq!(open.status.code(), Some(3), "{}", stderr(&open));
+        let text = stderr(&open);
+        assert!(
+            text.contains("Door of the test cell is open") && text.contains("start it again"),
+            "{text}"
+        );
+        assert!(!text.contains("find its home position"), "{text}");
+    }
+    let refused = pantobench(&["rig", "jog", &rig, "--by", "-0.002"]);
+    assert_eq!(refused.status.code(), Some(2), "run is allowed, jog is not");
+}
+
+/// A terminal with someone at its keys.
+struct Person {
+    keys: std::fs::File,
+    child: Child,
+    said: std::sync::mpsc::Receiver<String>,
+    heard: String,
+}
+
+impl Person {
+    fn start(arguments: &[&str]) -> Self {
+        let (keys, terminal) = pseudo_terminal();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_pantobench"))
+            .args(arguments)
+            .stdin(terminal.try_clone().unwrap())
+            .stdout(terminal)
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let (tell, said) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            for line in lines.map_while(Result::ok) {
+                let _ = tell.send(line);
+            }
+        });
+        Self {
+            keys,
+            child,
+            said,
+            heard: String::new(),
+        }
+    }
+
+    fn hear(&mut self, words: &str) {
+        let until = Instant::now() + Duration::from_secs(60);
+        while Instant::now() < until {
+            let Ok(line) = self.said.recv_timeout(Duration::from_secs(60)) else {
+                break;
+            };
+            self.heard.push_str(&line);
+            self.heard.push('\n');
+            if line.contains(words) {
+                return;
+            }
+        }
+        panic!("not heard: {words}\n{}", self.heard);
+    }
+
+    fn press(&mut self, key: u8) {
+        self.keys.write_all(&[key]).unwrap();
+    }
+
+    /// A key that is held repeats after a while.
+    fn hold(&mut self, key: u8, seconds: f64) {
+        let until = Instant::now() + Duration::from_secs_f64(seconds);
+        while Instant::now() < until && self.child.try_wait().unwrap().is_none() {
+            self.press(key);
+            std::thread::sleep(Duration::from_millis(33));
+        }
+    }
+
+    fn pause(&self) {
+        std::thread::sleep(Duration::from_millis(400));
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().unwrap().code();
+        while let Ok(line) = self.said.recv() {
+            self.heard.push_str(&line);
+            self.heard.push('\n');
+        }
+        (code, self.heard)
+    }
+}
+
+/// Both ends of a pseudo-terminal.
+fn pseudo_terminal() -> (std::fs::File, std::fs::File) {
+    let (mut master, mut slave) = (-1, -1);
+    // SAFETY: two valid places; name, settings and size are left to the system.
+    let done = unsafe {
+        libc::openpty(
+            &mut master,
+            &mut slave,
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+            std::ptr::null_mut(),
+        )
+    };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    // SAFETY: two new descriptors that nobody else owns. The program gets the other end only.
+    unsafe {
+        libc::fcntl(master, libc::F_SETFD, libc::FD_CLOEXEC);
+        libc::fcntl(slave, libc::F_SETFD, libc::FD_CLOEXEC);
+        (
+            std::fs::File::from_raw_fd(master),
+            std::fs::File::from_raw_fd(slave),
+        )
+    }
+}
+
+#[test]
+fn a_person_at_the_terminal_homes_and_runs_with_two_keys_and_the_space_bar() {
+    let scratch = Scratch::new("rig-person");
+    let rig = asset("simulated-interlocks.ron");
+    let session = session_on(&rig, &scratch, "plain.ron", "");
+    let mut person = Person::start(&["run", &session, "--home"]);
+    person.hear("to find its home position: to let it, press A");
+    // One key held does not do both steps, however long.
+    person.hold(b'a', 1.5);
+    person.press(b'c');
+    person.pause();
+    person.hold(b' ', 4.0);
+    person.hear("The drive is switched on");
+    person.press(b'a');
+    person.pause();
+    person.press(b'c');
+    person.hold(b' ', 12.0);
+    let (code, heard) = person.end();
+    assert_eq!(code, Some(0), "{heard}");
+    assert!(heard.contains("Armed → Running"), "{heard}");
+}
+
+#[test]
+fn a_person_who_lets_go_stops_what_moves() {
+    let rig = asset("simulated-interlocks.ron");
+    let mut person = Person::start(&["rig", "home", &rig]);
+    person.hear("to let it, press A");
+    person.press(b'a');
+    person.pause();
+    person.press(b'c');
+    person.hold(b' ', 0.6);
+    let (code, heard) = person.end();
+    assert_eq!(code, Some(1), "{heard}");
+    assert!(heard.contains("let go"), "{heard}");
+}
+
+/// Runs that end by a safety circuit, computed again to the last bit.
 #[test]
 fn what_the_guard_did_is_reproduced_from_the_recording() {
     let scratch = Scratch::new("rig-replay");
+    let rig = unattended(&scratch, r#"["run"]"#);
     let opened = "(fault: OpenInterlock(number: 2), after_s: 1.0)";
-    for (name, inject, more, ends) in [
-        ("whole", "", &[][..], Some(0)),
-        ("door", opened, &[], Some(1)),
-        // Standard input is at its end: nobody presses a key.
-        ("gone", "", &["--dead-man", "keys"], Some(1)),
-    ] {
-        let session = guarded_session(&scratch, &format!("{name}.ron"), inject);
+    for (name, inject, ends) in [("whole", "", Some(0)), ("door", opened, Some(1))] {
+        let session = session_on(&rig, &scratch, &format!("{name}.ron"), inject);
         let directory = scratch.path(name);
-        let mut arguments = vec![
-            "run",
-            &session,
-            "--fast",
-            "--confirm",
-            "--home",
-            "--json",
-            "--record",
-            &directory,
+        let arguments = [
+            "run", &session, "--fast", "--home", "--json", "--record", &directory,
         ];
-        arguments.extend(more);
         let run = pantobench(&arguments);
         assert_eq!(run.status.code(), ends, "{name}: {}", stderr(&run));
         let recording = json(&run)["recording"].as_str().unwrap().to_owned();

@@ -251,6 +251,13 @@ impl HardwareConfig {
                 ));
             }
         }
+        if self.signals.dead_man.is_some() && self.safety.dead_man_s.is_none() {
+            return Err(FieldError::new(
+                "signals.dead_man",
+                "names a dead man's switch that nothing looks at; give the time for which it may be let go: \
+                 safety: (dead_man_s: 0.5)",
+            ));
+        }
         self.check_emulated()
     }
 

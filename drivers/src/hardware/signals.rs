@@ -21,6 +21,9 @@ pub struct SignalsConfig {
     /// Safety circuits: each has to be closed for the drive to be on.
     #[serde(default)]
     pub interlocks: Vec<InterlockConfig>,
+    /// The dead man's switch, where a real one is read; keys in the window or terminal then do not count.
+    #[serde(default)]
+    pub dead_man: Option<DeadManConfig>,
 }
 
 /// The input with the motor's position.
@@ -117,25 +120,63 @@ pub struct InterlockConfig {
     pub max_age_s: f64,
 }
 
+/// A real dead man's switch (an enabling device): somebody holds it while anything moves.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeadManConfig {
+    /// The input.
+    pub input: String,
+    /// The bit of the input that shows it; `None`: the whole input is 0 or not.
+    #[serde(default)]
+    pub bit: Option<u8>,
+    /// Whether a set input means that the switch is held. A broken wire must not: leave it true where it can be.
+    #[serde(default = "held")]
+    pub set_means_held: bool,
+    /// How old it may be, in s.
+    pub max_age_s: f64,
+}
+
+fn held() -> bool {
+    true
+}
+
+/// Whether an input, or one bit of it, is set; `None` if it is no number.
+fn is_set(value: f64, bit: Option<u8>) -> Option<bool> {
+    let set = match bit {
+        None => value != 0.0,
+        Some(bit) => (value as i64 >> bit) & 1 == 1,
+    };
+    value.is_finite().then_some(set)
+}
+
+impl DeadManConfig {
+    /// Whether an input means held. Not a number does not.
+    pub fn is_held(&self, value: f64) -> bool {
+        is_set(value, self.bit) == Some(self.set_means_held)
+    }
+
+    fn check(&self, buses: &[BusConfig]) -> Result<(), FieldError> {
+        check_bit(self.bit)?;
+        check_input(&self.input, self.max_age_s, buses)
+    }
+}
+
 impl InterlockConfig {
     /// Whether an input means safe. Not a number is not.
     pub fn is_safe(&self, value: f64) -> bool {
-        let is_set = match self.bit {
-            None => value != 0.0,
-            Some(bit) => (value as i64 >> bit) & 1 == 1,
-        };
-        value.is_finite() && is_set == self.closed_means_safe
+        is_set(value, self.bit) == Some(self.closed_means_safe)
     }
 }
 
 /// Identifiers that an auxiliary channel cannot have.
-const RESERVED: [&str; 6] = [
+const RESERVED: [&str; 7] = [
     BRAKE.id,
     "force",
     "motor_position",
     "motor_reference",
     "true_force",
     "drive",
+    "dead_man",
 ];
 
 /// Most load cells, auxiliary channels or interlocks of each kind.
@@ -184,6 +225,9 @@ impl SignalsConfig {
                 .check(known, buses)
                 .map_err(|e| e.within(&format!("interlocks[{i}]")))?;
         }
+        if let Some(switch) = &self.dead_man {
+            switch.check(buses).map_err(|e| e.within("dead_man"))?;
+        }
         Ok(())
     }
 }
@@ -223,14 +267,19 @@ impl AuxiliaryConfig {
 impl InterlockConfig {
     fn check(&self, is_known: bool, buses: &[BusConfig]) -> Result<(), FieldError> {
         check_id(&self.id, is_known)?;
-        if let Some(bit) = self.bit.filter(|bit| *bit > 31) {
-            return Err(FieldError::new(
-                "bit",
-                format!("is {bit}; expected 0 to 31"),
-            ));
-        }
+        check_bit(self.bit)?;
         check_input(&self.input, self.max_age_s, buses)
     }
+}
+
+fn check_bit(bit: Option<u8>) -> Result<(), FieldError> {
+    let unknown = bit.filter(|bit| *bit > 31);
+    unknown.map_or(Ok(()), |bit| {
+        Err(FieldError::new(
+            "bit",
+            format!("is {bit}; expected 0 to 31"),
+        ))
+    })
 }
 
 fn check_id(id: &str, is_known: bool) -> Result<(), FieldError> {

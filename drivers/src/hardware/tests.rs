@@ -164,3 +164,57 @@ fn an_interlock_is_safe_only_if_it_says_so() {
         assert!(!interlock(Some(1), either).is_safe(f64::NAN));
     }
 }
+
+#[test]
+fn a_dead_mans_switch_is_a_channel_of_its_own_and_needs_a_time() {
+    let with = text().replacen(
+        "    signals: (",
+        "    safety: (dead_man_s: 0.5),\n    signals: (\n        dead_man: (input: \"amplifier.rear\", bit: 2, max_age_s: 0.01),",
+        1,
+    );
+    let rig: RigFile = file::parse(&with, Path::new("rig.ron")).unwrap();
+    rig.check().unwrap();
+    let spec = rig.spec();
+    assert_eq!(spec.dead_man, Some("dead_man"));
+    assert!(spec.is_hardware);
+    let ids: Vec<&str> = spec.channels.iter().map(|c| c.id).collect();
+    assert!(
+        ids.contains(&"dead_man") && ids.last() == Some(&"age_dead_man"),
+        "{ids:?}"
+    );
+    let without = with.replacen("dead_man_s: 0.5", "", 1);
+    let parsed: Result<RigFile, _> = file::parse(&without, Path::new("rig.ron"));
+    let problem = parsed.unwrap_err().to_string();
+    assert!(
+        problem.contains("signals.dead_man") && problem.contains("dead_man_s: 0.5"),
+        "{problem}"
+    );
+    let unknown = with.replacen("\"amplifier.rear\", bit", "\"amplifier.button\", bit", 1);
+    let parsed: Result<RigFile, _> = file::parse(&unknown, Path::new("rig.ron"));
+    assert!(parsed.unwrap_err().to_string().contains("amplifier.rear"));
+}
+
+#[test]
+fn a_switch_is_held_only_if_it_says_so() {
+    let switch = |set_means_held, bit| signals::DeadManConfig {
+        input: String::new(),
+        bit,
+        set_means_held,
+        max_age_s: 0.01,
+    };
+    for (set, bit, value, held) in [
+        (true, None, 1.0, true),
+        (true, None, 0.0, false),
+        (true, Some(2), 4.0, true),
+        (true, Some(2), 3.0, false),
+        (false, Some(2), 3.0, true),
+        (true, None, f64::NAN, false),
+        (false, None, f64::NAN, false),
+    ] {
+        assert_eq!(
+            switch(set, bit).is_held(value),
+            held,
+            "{set} {bit:?} {value}"
+        );
+    }
+}

@@ -48,6 +48,7 @@ fn running() -> (Guard, Frame) {
         safety: Default::default(),
         dead_man: None,
         brake: None,
+        is_hardware: false,
     };
     let mut guard = Guard::build(&layout, &[], &rig, &[], DT).unwrap();
     let mut frame = Frame::empty();

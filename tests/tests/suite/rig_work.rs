@@ -2,14 +2,18 @@
 
 use drivers::simulated::Injection;
 use integration_tests::project_root;
+use pantobench::hand::Hand;
+use pantobench::permit::Presence;
 use pantobench::rig_work::WorkError;
 use pantobench::rig_work::check::{Checked, check};
 use pantobench::rig_work::home::home;
+use pantobench::rig_work::identify::{Choice, identify};
 use pantobench::rig_work::jog::{Goal, Wanted, jog};
 use pantobench::rig_work::play::Stand;
 use pantobench::rig_work::scan::scan;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 fn stand(rig: &str, faults: &[&str]) -> Stand {
     let path = project_root().join("assets/rigs").join(rig);
@@ -124,23 +128,61 @@ fn a_jog_arrives_and_refuses_what_is_out_of_range() {
     assert_eq!(jog(&rig, &wanted(Goal::To(0.0))), Err(WorkError::Stopped));
 }
 
+/// The rig with everything that protects people, in a copy that says what may be done unattended.
+fn guarded(name: &str, unattended: &str, faults: &[&str]) -> Stand {
+    let assets = project_root().join("assets");
+    let text = std::fs::read_to_string(assets.join("rigs/simulated-interlocks.ron")).unwrap();
+    let rule = format!("safety: (\n        unattended: {unattended},");
+    let text = text
+        .replace("safety: (", &rule)
+        .replace("\"../", &format!("\"{}/", assets.display()));
+    let own = format!("pantobench-guarded-{name}-{}.ron", std::process::id());
+    let path = std::env::temp_dir().join(own);
+    std::fs::write(&path, text).unwrap();
+    stand(&path.display().to_string(), faults)
+}
+
+const WANTED: Wanted = Wanted {
+    goal: Goal::By(-0.002),
+    speed_m_per_s: None,
+    hold_s: 0.2,
+};
+
+#[test]
+fn nobody_moves_a_guarded_rig_with_nobody_beside_it() {
+    let rig = stand("simulated-interlocks.ron", &[]);
+    let mut say = |_: &str| {};
+    for (purpose, refused) in [
+        ("jog", jog(&rig, &WANTED).unwrap_err()),
+        ("home", home(&rig).unwrap_err()),
+        ("check", check(&rig, &mut say).unwrap_err()),
+        (
+            "identify",
+            identify(&rig, &Choice::default(), &mut say).unwrap_err(),
+        ),
+    ] {
+        let WorkError::Input(text) = refused else {
+            panic!("{purpose}: {refused:?}")
+        };
+        let wanted = format!("safety.unattended: [\"{purpose}\"]");
+        assert!(text.contains(&wanted), "{text}");
+        assert!(text.contains("confirm_within_s: 5"), "{text}");
+    }
+    // What its file allows is allowed, and nothing else is.
+    let rig = guarded("jog-only", "[\"jog\"]", &[]);
+    assert!(matches!(home(&rig), Err(WorkError::Input(_))));
+    assert!(matches!(check(&rig, &mut say), Err(WorkError::Input(_))));
+}
+
 #[test]
 fn a_drive_that_has_to_home_refuses_to_be_moved_before_and_homes() {
-    let rig = stand("simulated-interlocks.ron", &[]);
-    let wanted = Wanted {
-        goal: Goal::By(-0.002),
-        speed_m_per_s: None,
-        hold_s: 0.2,
-    };
-    let mut confirmed = rig.clone();
-    confirmed.confirmed = true;
-    let text = jog(&rig, &wanted).unwrap_err().to_string();
-    assert!(text.contains("--confirm"), "{text}");
-    let text = jog(&confirmed, &wanted).unwrap_err().to_string();
+    let all = "[\"home\", \"jog\"]";
+    let mut rig = guarded("homes", all, &[]);
+    let text = jog(&rig, &WANTED).unwrap_err().to_string();
     assert!(text.contains("home"), "{text}");
     // A simulated drive is switched on anew by every command; with its own homing first it moves.
-    confirmed.homes = true;
-    let there = jog(&confirmed, &wanted).unwrap();
+    rig.homes = true;
+    let there = jog(&rig, &WANTED).unwrap();
     assert!((there.position_m - 0.048).abs() < 1e-5, "{there:?}");
     let homed = home(&rig).unwrap();
     assert!(homed.was_needed);
@@ -152,7 +194,141 @@ fn a_drive_that_has_to_home_refuses_to_be_moved_before_and_homes() {
             .unwrap()
             .was_needed
     );
-    let open = stand("simulated-interlocks.ron", &["OpenInterlock(number: 1)"]);
+    let open = guarded("open", all, &["OpenInterlock(number: 1)"]);
     let text = home(&open).unwrap_err().to_string();
     assert!(text.contains("Emergency stop"), "{text}");
+}
+
+/// An injection that ends: the door is open at first and closes later.
+fn closing(stand: &mut Stand, seconds: f64) {
+    stand.inject = vec![ron_injection(&format!(
+        "(fault: OpenInterlock(number: 2), in_state: Idle, after_s: 0.0, lasting_s: {seconds})"
+    ))];
+}
+
+#[test]
+fn nothing_starts_because_a_door_closes() {
+    let mut rig = guarded("door", "[\"home\", \"jog\"]", &[]);
+    rig.homes = true;
+    for seconds in [0.05, 0.5, 3.5] {
+        closing(&mut rig, seconds);
+        for refused in [jog(&rig, &WANTED).unwrap_err(), home(&rig).unwrap_err()] {
+            let text = refused.to_string();
+            assert!(
+                text.contains("Door of the test cell is open") && text.contains("start it again"),
+                "{seconds}: {text}"
+            );
+        }
+    }
+}
+
+/// A person at the keys of a window, in a thread of their own.
+fn person(rig: &mut Stand, act: impl Fn(&Hand) + Send + 'static) -> std::thread::JoinHandle<()> {
+    let hand = Arc::new(Hand::default());
+    let asked = Arc::new(AtomicBool::new(false));
+    let hears = Arc::clone(&asked);
+    let tell = Arc::new(move |text: &str| {
+        hears.fetch_or(text.contains("to let it"), Ordering::Relaxed);
+    });
+    rig.presence = Presence::Window(Arc::clone(&hand), tell);
+    std::thread::spawn(move || {
+        while !asked.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        act(&hand);
+    })
+}
+
+fn steps(hand: &Hand) {
+    hand.press_step();
+    std::thread::sleep(Duration::from_millis(350));
+    hand.press_step();
+}
+
+fn hold(hand: &Hand, seconds: f64) {
+    let since = Instant::now();
+    while since.elapsed().as_secs_f64() < seconds {
+        hand.hold();
+        std::thread::sleep(Duration::from_millis(30));
+    }
+}
+
+#[test]
+fn a_person_lets_it_home_by_two_steps_and_the_switch_and_ends_it_by_letting_go() {
+    let mut rig = stand("simulated-interlocks.ron", &[]);
+    let whole = person(&mut rig, |hand| {
+        steps(hand);
+        hold(hand, 3.0);
+    });
+    let homed = home(&rig).unwrap();
+    assert!(
+        homed.was_needed && (homed.seconds - 1.5).abs() < 0.3,
+        "{homed:?}"
+    );
+    whole.join().unwrap();
+    let short = person(&mut rig, |hand| {
+        steps(hand);
+        hold(hand, 0.5);
+    });
+    let text = home(&rig).unwrap_err().to_string();
+    assert!(text.contains("let go"), "{text}");
+    short.join().unwrap();
+}
+
+#[test]
+fn a_person_lets_a_whole_piece_of_work_move_and_ends_it_by_letting_go() {
+    let mut rig = guarded("jog-by-hand", "[]", &[]);
+    rig.homes = true;
+    // The work of several runs asks once: homing and arming of each follow from it.
+    let whole = person(&mut rig, |hand| {
+        steps(hand);
+        hold(hand, 6.0);
+    });
+    let there = jog(&rig, &WANTED).unwrap();
+    assert!((there.position_m - 0.048).abs() < 1e-4, "{there:?}");
+    whole.join().unwrap();
+    let short = person(&mut rig, |hand| {
+        steps(hand);
+        hold(hand, 2.5);
+    });
+    let long = Wanted {
+        hold_s: 10.0,
+        ..WANTED
+    };
+    let text = jog(&rig, &long).unwrap_err().to_string();
+    assert!(text.contains("let go"), "{text}");
+    short.join().unwrap();
+}
+
+/// The segment that is emulated in this process, with a real dead man's switch on one of its inputs.
+fn with_switch(name: &str, bit: u8) -> Stand {
+    let assets = project_root().join("assets");
+    let text = std::fs::read_to_string(assets.join("rigs/ethercat-dsa-380.ron")).unwrap();
+    let switch = format!(
+        "dead_man: (input: \"ecat.circuits\", bit: {bit}, max_age_s: 0.0025),\n        interlocks: ["
+    );
+    let text = text
+        .replace("interlocks: [", &switch)
+        .replace(
+            "    buses: [",
+            "    safety: (dead_man_s: 0.5, unattended: [\"jog\"]),\n    buses: [",
+        )
+        .replace("\"../", &format!("\"{}/", assets.display()));
+    let own = format!("pantobench-switch-{name}-{}.ron", std::process::id());
+    let path = std::env::temp_dir().join(own);
+    std::fs::write(&path, text).unwrap();
+    let mut stand = stand(&path.display().to_string(), &[]);
+    stand.fast = true;
+    stand
+}
+
+#[test]
+fn a_real_switch_counts_and_nothing_else_does() {
+    let held = with_switch("held", 1);
+    let there = jog(&held, &WANTED).unwrap();
+    assert!((there.position_m - 0.048).abs() < 1e-4, "{there:?}");
+    // The bit of a switch that nobody holds: not even a program that may do it unattended replaces it.
+    let let_go = with_switch("let-go", 5);
+    let text = jog(&let_go, &WANTED).unwrap_err().to_string();
+    assert!(text.contains("let go"), "{text}");
 }

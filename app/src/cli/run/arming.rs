@@ -1,43 +1,19 @@
-//! Who holds the dead man's switch of a run, and whether it may be armed against what speaks against it.
+//! Who lets a run move: a person at the terminal, or what the rig file allows unattended; and what speaks against it.
 
 use crate::cli::Failure;
-use crate::permit;
+use crate::permit::{self, Asked, Permit, Presence};
 use rt_core::calibration::date::Date;
 use rt_core::link::{Command, Objection, UserSide};
+use rt_core::rig::Purpose;
 use rt_core::rt_env::RtStatus;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 /// Who holds the dead man's switch.
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum DeadMan {
-    /// This program, as long as it runs.
+    /// This program, which the rig file has to allow (safety.unattended).
     Program,
-    /// Whoever keeps a key pressed: every line or byte on standard input counts.
+    /// Whoever keeps the space bar pressed, or the rig's own switch.
     Keys,
-}
-
-impl DeadMan {
-    /// Set whenever a key was pressed; `None` if this program holds the switch.
-    pub fn watch(self) -> Result<Option<Arc<AtomicBool>>, Failure> {
-        use std::io::Read;
-        if self == DeadMan::Program {
-            return Ok(None);
-        }
-        let pressed = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&pressed);
-        let listen = move || {
-            let mut bytes = [0; 64];
-            // At its end nobody presses anything any more.
-            while std::io::stdin().read(&mut bytes).is_ok_and(|n| n > 0) {
-                seen.store(true, std::sync::atomic::Ordering::Relaxed);
-            }
-        };
-        let thread = std::thread::Builder::new().name("pantobench-keys".into());
-        let listening = thread.spawn(listen);
-        listening.map_err(|e| Failure::Environment(format!("no thread for the keys: {e}")))?;
-        Ok(Some(pressed))
-    }
 }
 
 /// What can be insisted on.
@@ -61,21 +37,26 @@ impl From<Insist> for Objection {
     }
 }
 
-/// Refuses to arm, or notes what was insisted on.
+/// What was said on the command line.
+pub struct Said<'a> {
+    /// Who holds the dead man's switch, if that was said.
+    pub dead_man: Option<DeadMan>,
+    /// Whether arming was confirmed, before anything was to be seen.
+    pub is_confirmed: bool,
+    /// What is insisted on.
+    pub insisted: &'a [Insist],
+    /// Whether time passes in cycles only.
+    pub is_exact: bool,
+}
+
+/// Refuses to move the rig, or notes why it is moved all the same.
 pub fn ask_permit(
     user: &mut UserSide,
     rt: Option<&RtStatus>,
-    is_confirmed: bool,
-    insisted: &[Insist],
-) -> Result<(), Failure> {
+    said: &Said<'_>,
+) -> Result<Permit, Failure> {
     let rig = &user.rig.spec;
-    if let Some(within_s) = rig.safety.confirm_within_s.filter(|_| !is_confirmed) {
-        return Err(Failure::Input(format!(
-            "'{}' is armed in two steps (safety.confirm_within_s: {within_s}): look at the rig, then run with --confirm",
-            rig.name
-        )));
-    }
-    let insisted: Vec<Objection> = insisted.iter().map(|i| (*i).into()).collect();
+    let insisted: Vec<Objection> = said.insisted.iter().map(|i| (*i).into()).collect();
     let found = permit::hindrances(rig, rt, None, Date::today());
     let (noted, refused): (Vec<_>, Vec<_>) = found
         .into_iter()
@@ -87,11 +68,30 @@ pub fn ask_permit(
             first.objection.name()
         )));
     }
+    let is_allowed = rig.safety.unattended.contains(Purpose::Run);
+    if said.dead_man == Some(DeadMan::Program) && rig.safety.dead_man_s.is_some() && !is_allowed {
+        return Err(Failure::Input(format!(
+            "--dead-man program is refused: this program does not hold the dead man's switch of '{}' (safety.dead_man_s) \
+             unless its file says safety.unattended: [\"run\"]",
+            rig.name
+        )));
+    }
+    let permit = permit::permit(&Asked {
+        rig,
+        purpose: Purpose::Run,
+        presence: &Presence::Terminal,
+        is_exact: said.is_exact,
+        by_hand: said.dead_man == Some(DeadMan::Keys),
+    })
+    .map_err(Failure::Input)?;
+    if permit.is_by_person() && said.is_confirmed {
+        tell!("note: --confirm before the start is no second step: it is taken beside the rig");
+    }
     let mut kinds: Vec<Objection> = noted.iter().map(|h| h.objection).collect();
     kinds.dedup();
-    for objection in kinds {
+    for objection in kinds.into_iter().chain(permit.note()) {
         // The ring is empty before the first cycle.
         let _ = user.commands.push(Command::NoteInsisted(objection));
     }
-    Ok(())
+    Ok(permit)
 }
