@@ -3,8 +3,9 @@
 
 use crate::data::{Data, LineMarks};
 use crate::history::History;
-use crate::ingest::{Ingest, Live};
+use crate::ingest::{Ending, Ingest, Live, Source};
 use crate::line_data::LineData;
+use crate::outlive::OpenRun;
 use crate::recording::{self, Remarks, Subject};
 use crate::runtime::{self, RealTimeRun};
 use crate::session::LoadedSession;
@@ -66,6 +67,8 @@ pub struct BenchRun {
     recorder: Option<Arc<Recorder>>,
     t0: SystemTime,
     marks: u32,
+    /// The program does not end before its recording is whole.
+    _open: Arc<OpenRun>,
 }
 
 /// A bench that is being prepared in a thread: lines take their time.
@@ -78,16 +81,19 @@ pub struct Starting {
 }
 
 impl Starting {
-    /// Prepares a session; `wake` is called when there is something new to draw.
+    /// Prepares a session; `wake` is called when there is something new to draw. The bench `before` comes to rest and
+    /// gives its rig free first: whoever waits for that does not see STOP.
     pub fn begin(
         loaded: LoadedSession,
         settings: &Settings,
+        before: Option<BenchRun>,
         wake: impl Fn(State) + Clone + Send + Sync + 'static,
     ) -> Result<Self, String> {
         let (tell, answer) = mpsc::channel();
         let title = loaded.session.title.clone();
         let settings = settings.clone();
         let work = move || {
+            drop(before);
             let run = BenchRun::start(loaded, &settings, wake.clone());
             // A window that is gone by now has nobody to tell.
             let _ = tell.send(run);
@@ -172,7 +178,15 @@ impl BenchRun {
         let frames = user.display.ok_or("the loop has no ring for the display")?;
         let live = Live::new(data, &params);
         let events = user.events;
-        let ingest = Ingest::start(frames, events, layout.clone(), live, recorder.clone(), wake)
+        let open = OpenRun::begin();
+        let source = Source {
+            frames,
+            events,
+            layout: layout.clone(),
+            recorder: recorder.clone(),
+            ending: Ending::of(&user.stop, &open),
+        };
+        let ingest = Ingest::start(source, live, wake)
             .map_err(|e| format!("no thread for the display: {e}"))?;
         Ok(Self {
             loaded,
@@ -195,6 +209,7 @@ impl BenchRun {
             recorder,
             t0,
             marks: 0,
+            _open: open,
         })
     }
 

@@ -4,14 +4,15 @@
 use crate::home;
 use crate::session::LoadedSession;
 use crate::signals::{self, Reaching};
+use crate::stay_awake;
 use drivers::cells;
-use drivers::rig_file::{self, RigError, RigSetup};
+use drivers::rig_file::{self, RigError, RigFile, RigSetup};
 use drivers::simulated::SimTime;
 use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer, LineSight};
 use rt_core::calibration::WARN_DAYS;
 use rt_core::calibration::date::Date;
 use rt_core::channel::{Layout, LayoutError};
-use rt_core::file::FileError;
+use rt_core::file::{self, FileError};
 use rt_core::guard::ActiveLimit;
 use rt_core::link::{Command, RingSizes, UserSide};
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
@@ -47,6 +48,17 @@ pub enum StartError {
         path: String,
         /// What does not fit.
         source: LayoutError,
+    },
+    /// Faults are to be injected into hardware.
+    #[error(
+        "{path}: 'inject' is refused: the rig '{rig}' is hardware, and only a simulated rig can show faults on demand. Leave \
+         'inject' out, or name a simulated rig in 'rig'"
+    )]
+    Inject {
+        /// The session file.
+        path: String,
+        /// The rig.
+        rig: String,
     },
     /// A parameter has no such name or value.
     #[error(transparent)]
@@ -166,8 +178,21 @@ fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, RigErr
     rig_file::load_rig(&loaded.rig_path(), setup)
 }
 
+/// What kind of rig a session moves; faults cannot be injected into hardware.
+fn own_rig_file(loaded: &LoadedSession) -> Result<RigFile, StartError> {
+    let rig: RigFile = file::load(&loaded.rig_path())?;
+    match &rig {
+        RigFile::Hardware(config) if !loaded.session.inject.is_empty() => Err(StartError::Inject {
+            path: loaded.path.display().to_string(),
+            rig: config.name.clone(),
+        }),
+        _ => Ok(rig),
+    }
+}
+
 /// Prepares a loop on an exact clock: the caller cycles it as fast as it likes.
 pub fn prepare_exact(loaded: &LoadedSession) -> Result<Prepared<ExactClock>, StartError> {
+    own_rig_file(loaded)?;
     let clock = ExactClock::default();
     prepare(loaded, clock.clone(), || {
         own_rig(loaded, SimTime::Exact(clock))
@@ -211,6 +236,8 @@ pub struct RealTimeRun {
 
 /// Starts a session in real time; the bench is Idle and waits for commands.
 pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError> {
+    let rig_file = own_rig_file(loaded)?;
+    let can_hurt = matches!(&rig_file, RigFile::Hardware(config) if !config.is_in_process());
     let wanted = RtRequest {
         priority: loaded.session.priority,
         cpu: loaded.session.cpu,
@@ -225,7 +252,14 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         params,
         period_nanos,
         limits,
-    } = prepare(loaded, RealClock, || own_rig(loaded, SimTime::Real))?;
+    } = prepare(loaded, RealClock, || {
+        let rig = own_rig(loaded, SimTime::Real)?;
+        Ok(if can_hurt {
+            stay_awake::around(rig)
+        } else {
+            rig
+        })
+    })?;
     let reaching = signals::reach(&user.stop)
         .map_err(|problem| StartError::Thread(std::io::Error::other(problem)))?;
     stop::register(&user.stop);

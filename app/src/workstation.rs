@@ -7,6 +7,7 @@ mod replay;
 mod rig_work;
 mod script;
 mod show;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod what_if;
@@ -44,6 +45,7 @@ use rt_core::param::ParamSet;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use stop::StopDesk;
 use what_if::WhatIfForm;
 
 /// How often the picture is drawn anew while something moves, and while nothing does.
@@ -127,6 +129,7 @@ pub struct Workstation {
     next_session: Option<LoadedSession>,
     /// Until when arming may be confirmed.
     confirm_until: Option<Instant>,
+    stop: StopDesk,
 }
 
 impl Workstation {
@@ -172,6 +175,7 @@ impl Workstation {
             message: None,
             next_session: None,
             confirm_until: None,
+            stop: StopDesk::default(),
             settings,
             file,
         };
@@ -199,7 +203,15 @@ impl Workstation {
             ctx.request_repaint_after(if is_moving { MOVING } else { RESTING });
         };
         let title = session.session.title.clone();
-        self.slot = match Starting::begin(session, &self.settings, wake) {
+        let nothing = Slot::Failed {
+            title: title.clone(),
+            problem: String::new(),
+        };
+        let before = match std::mem::replace(&mut self.slot, nothing) {
+            Slot::Active(active) => Some(active.run),
+            _ => None,
+        };
+        self.slot = match Starting::begin(session, &self.settings, before, wake) {
             Ok(starting) => Slot::Starting(starting),
             Err(problem) => Slot::Failed { title, problem },
         };

@@ -4,7 +4,7 @@ use super::act::Prompt;
 use super::rig_work::{DEAD_MAN, show_working};
 use super::{Active, RESTING, Slot, Workstation};
 use crate::analysis::stretch::Offered;
-use crate::command::UiCommand;
+use crate::command::{RECORDING_IS_SHOWN, UiCommand};
 use crate::export::{self, Content};
 use crate::guide::Situation;
 use crate::ingest::is_recording;
@@ -33,21 +33,28 @@ impl Workstation {
     /// Draws everything and does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
+        // Before anything else: no field, dialog or palette comes between a key and STOP.
+        let events = ctx.input(|input| input.raw.events.clone());
+        let is_stopped = self.hear_stop(&events, false);
         let is_typing = ctx.egui_wants_keyboard_input();
         // A key with Shift also fits the one without: the stricter ones are looked for first.
-        let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) =
-            UiCommand::all().partition(|c| c.shortcut().modifiers.shift);
+        let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) = UiCommand::all()
+            .filter(|c| *c != UiCommand::Stop)
+            .partition(|c| c.shortcut().modifiers.shift);
         let mut todo: Vec<UiCommand> = shifted
             .into_iter()
             .chain(plain)
             .filter(|c| !(is_typing && c.is_of_texts()))
-            .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
+            .filter(|c| ctx.input_mut(|input| is_pressed(input, *c)))
             .collect();
         let (state, is_replay) = (self.state(), self.replay.is_some());
-        todo.retain(|c| c.is_available(state, is_replay));
+        todo.retain(|c| self.may_be_done(*c, state, is_replay));
+        // What was asked for in the same moment as STOP is not done after it.
+        todo.retain(|c| !(is_stopped && c.reaches_bench()));
         self.poll();
         self.take_screenshot(&ctx);
         let mut asks = Vec::new();
+        self.show_stop_alarm(ui);
         self.bars_and_panels(ui, &mut asks);
         todo.extend(self.palette.show(&ctx, state, is_replay));
         self.overlays(&ctx, &mut asks);
@@ -59,6 +66,19 @@ impl Workstation {
         }
     }
 
+    /// Whether a command that came from a key can be done; what a recording stands in the way of says so.
+    fn may_be_done(&mut self, command: UiCommand, state: State, is_replay: bool) -> bool {
+        match command.obstacle(state, is_replay) {
+            None => true,
+            Some(why) => {
+                if why == RECORDING_IS_SHOWN {
+                    self.tell(why);
+                }
+                false
+            }
+        }
+    }
+
     fn bars_and_panels(&mut self, ui: &mut Ui, asks: &mut Vec<Ask>) {
         let is_loading = self.loading.as_ref().map(|l| (l.path.clone(), l.frames()));
         if let Some((path, frames)) = is_loading {
@@ -67,6 +87,18 @@ impl Workstation {
                 ui.label(format!("Reading {name}: {frames} frames …"));
                 ui.ctx().request_repaint_after(RESTING);
             });
+        }
+        let words = match &self.slot {
+            Slot::Starting(_) => Some("The bench is being prepared.".to_owned()),
+            Slot::Working(_) => Some("The rig is being worked on.".to_owned()),
+            Slot::Lent(session) => Some(format!(
+                "The script has the rig in real time. '{}' comes back when it has ended.",
+                session.session.title
+            )),
+            Slot::Active(_) | Slot::Failed { .. } => None,
+        };
+        if let Some(words) = words {
+            self.show_stop_bar(ui, &words);
         }
         match &mut self.slot {
             Slot::Starting(starting) => {
@@ -82,15 +114,11 @@ impl Workstation {
                     ui.ctx().request_repaint_after(RESTING);
                 });
             }
-            Slot::Working(working) => {
-                if show_working(ui, working) {
-                    working.job.stop();
-                }
-            }
+            Slot::Working(working) => show_working(ui, working),
             Slot::Failed { title, problem } => failed(ui, title, problem, asks),
-            Slot::Lent(session) => {
-                let title = session.session.title.clone();
-                lent(ui, &title, &mut self.script, asks);
+            Slot::Lent(_) => {
+                let script = &mut self.script;
+                egui::CentralPanel::default().show(ui, |ui| script.show(ui, asks));
             }
             Slot::Active(active) => {
                 let Active {
@@ -129,7 +157,7 @@ impl Workstation {
                 let left = self
                     .confirm_until
                     .and_then(|until| until.checked_duration_since(Instant::now()))
-                    .filter(|_| live.latest.state == State::Ready);
+                    .filter(|_| live.latest.state == State::Ready && self.replay.is_none());
                 if let Some(left) = left {
                     Panel::top("confirm").show(ui, |ui| {
                         asks.extend(status::confirm_arming(ui, left).map(Ask::Command));
@@ -396,6 +424,15 @@ impl Workstation {
     }
 }
 
+/// Controls of the bench, which do nothing while a recording is shown: they are those of the running bench.
+fn unless_replay<T>(ui: &mut Ui, is_replay: bool, show: impl FnOnce(&mut Ui) -> T) -> T {
+    if is_replay {
+        let color = crate::theme::warning(ui.visuals().dark_mode);
+        ui.label(RichText::new(format!("▲ {RECORDING_IS_SHOWN}")).color(color));
+    }
+    ui.add_enabled_ui(!is_replay, show).inner
+}
+
 /// Shows what speaks against arming; the answer, once there is one.
 fn insist(ctx: &egui::Context, found: &[crate::permit::Hindrance]) -> Option<bool> {
     let mut answer = None;
@@ -447,23 +484,24 @@ fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     });
 }
 
-/// The bench belongs to a script for a while.
-fn lent(ui: &mut Ui, title: &str, script: &mut ScriptPanel, asks: &mut Vec<Ask>) {
-    Panel::top("lent").show(ui, |ui| {
-        ui.add_space(6.0);
-        ui.horizontal(|ui| {
-            let stop = UiCommand::Stop;
-            let button = egui::Button::new(RichText::new(stop.text()).strong());
-            if ui.add(button).on_hover_text(stop.tooltip()).clicked() {
-                asks.push(Ask::Command(stop));
+/// Whether a key was pressed for a command. What reaches the bench is never asked for by a key that is held: a second
+/// step of arming needs that it was let go.
+fn is_pressed(input: &mut egui::InputState, command: UiCommand) -> bool {
+    let shortcut = command.shortcut();
+    if command.reaches_bench() {
+        input.events.retain(|event| match event {
+            egui::Event::Key {
+                key,
+                repeat: true,
+                modifiers,
+                ..
+            } => {
+                *key != shortcut.logical_key || !modifiers.matches_logically(shortcut.modifiers)
             }
-            ui.label(format!(
-                "The script has the rig in real time. '{title}' comes back when it has ended."
-            ));
+            _ => true,
         });
-        ui.add_space(6.0);
-    });
-    egui::CentralPanel::default().show(ui, |ui| script.show(ui, asks));
+    }
+    input.consume_shortcut(&shortcut)
 }
 
 /// Draws each panel from what the window holds.
@@ -539,10 +577,16 @@ impl ShowPane for Shower<'_> {
                 let operator = operator.unwrap_or_default();
                 self.rig.show(ui, &self.view, operator, self.asks);
             }
-            Pane::Commissioning => self.commissioning.show(ui, &self.rig_bench, self.asks),
+            Pane::Commissioning => {
+                let (commissioning, bench) = (&mut *self.commissioning, &self.rig_bench);
+                let asks = &mut *self.asks;
+                unless_replay(ui, view.is_replay, |ui| commissioning.show(ui, bench, asks));
+            }
             Pane::Script => self.script.show(ui, self.asks),
             Pane::Parameters => {
-                let changes = self.controls.show(ui, self.specs, self.applied);
+                let (controls, specs, applied) = (&mut *self.controls, self.specs, self.applied);
+                let changes =
+                    unless_replay(ui, view.is_replay, |ui| controls.show(ui, specs, applied));
                 let asks = changes.into_iter();
                 self.asks
                     .extend(asks.map(|(index, value)| Ask::SetParam { index, value }));
