@@ -1,16 +1,17 @@
 //! A running bench as the window knows it: the loop's thread, the threads that drain its rings, the recorder, and the
 //! designer of gains. Everything here goes on whatever the window does.
 
-use crate::data::{Data, LineMarks};
+use crate::data::{Channel, Data, LineMarks};
 use crate::history::History;
 use crate::ingest::{Ending, Ingest, Live, Source};
 use crate::line_data::LineData;
 use crate::outlive::OpenRun;
 use crate::recording::{self, Remarks, Subject};
-use crate::runtime::{self, RealTimeRun};
+use crate::runtime::{self, Moves, RealTimeRun};
 use crate::session::LoadedSession;
 use crate::settings::Settings;
 use crate::signals::Reaching;
+use crate::widened;
 use rt_core::bench::{BenchSpec, Designer};
 use rt_core::channel::Layout;
 use rt_core::guard::{ActiveLimit, State};
@@ -51,6 +52,8 @@ pub struct BenchRun {
     pub rig: RigLink,
     /// All limits in force.
     pub limits: Vec<ActiveLimit>,
+    /// What it moves.
+    pub moves: Moves,
     /// Frames that the recorder's ring can hold.
     pub record_ring: u64,
     /// Designs on their way to the loop.
@@ -68,7 +71,7 @@ pub struct BenchRun {
     t0: SystemTime,
     marks: u32,
     /// The program does not end before its recording is whole.
-    _open: Arc<OpenRun>,
+    open: Arc<OpenRun>,
 }
 
 /// A bench that is being prepared in a thread: lines take their time.
@@ -141,6 +144,7 @@ impl BenchRun {
             params,
             period_nanos,
             limits,
+            moves,
             rt,
             thread,
         } = run;
@@ -163,7 +167,8 @@ impl BenchRun {
                     rt: Some(&rt),
                     t0,
                 };
-                let header = recording::header(&subject, &Remarks::default())?;
+                let mut header = recording::header(&subject, &Remarks::default())?;
+                widened::note(&mut header, &limits, &data.channels);
                 let mut setup = recording::setup(&settings.recordings, &loaded, header);
                 add_triggers(&mut setup.trigger, settings);
                 let mut engine =
@@ -198,6 +203,7 @@ impl BenchRun {
             period_nanos,
             params,
             limits,
+            moves,
             record_ring,
             updates: user.updates,
             designer,
@@ -209,7 +215,7 @@ impl BenchRun {
             recorder,
             t0,
             marks: 0,
-            _open: open,
+            open,
         })
     }
 
@@ -221,6 +227,12 @@ impl BenchRun {
     /// Whether the loop's thread has ended.
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Whether the loop has ended and nothing of its recording is left to be done.
+    #[cfg(test)]
+    pub fn is_whole(&self) -> bool {
+        self.open.is_closed()
     }
 
     /// Sends a command. `false` if the loop no longer serves them.
@@ -295,7 +307,10 @@ impl BenchRun {
             rt: Some(&self.rt),
             t0: self.t0,
         };
-        recording::header(&subject, remarks)
+        let mut header = recording::header(&subject, remarks)?;
+        let channels: Vec<Channel> = self.layout.channels().iter().map(Into::into).collect();
+        widened::note(&mut header, &self.limits, &channels);
+        Ok(header)
     }
 }
 
@@ -327,5 +342,6 @@ impl Drop for BenchRun {
             // What could not be finished is recovered at the next start.
             let _ = recorder.finish("the window was closed");
         }
+        self.open.close();
     }
 }

@@ -61,6 +61,7 @@ mod tuning_history;
 mod units;
 mod validating;
 mod view;
+mod widened;
 mod window;
 mod worker;
 mod workspace;

@@ -178,21 +178,33 @@ fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, RigErr
     rig_file::load_rig(&loaded.rig_path(), setup)
 }
 
-/// What kind of rig a session moves; faults cannot be injected into hardware.
-fn own_rig_file(loaded: &LoadedSession) -> Result<RigFile, StartError> {
-    let rig: RigFile = file::load(&loaded.rig_path())?;
-    match &rig {
+/// What a session moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// A computation.
+    Simulation,
+    /// Drives that are emulated in this process: everything but the hardware.
+    Emulation,
+    /// A real motor.
+    Hardware,
+}
+
+/// What a session moves; faults cannot be injected into anything but a simulation.
+fn what_moves(loaded: &LoadedSession) -> Result<Moves, StartError> {
+    match file::load(&loaded.rig_path())? {
+        RigFile::Simulated(_) => Ok(Moves::Simulation),
         RigFile::Hardware(config) if !loaded.session.inject.is_empty() => Err(StartError::Inject {
             path: loaded.path.display().to_string(),
-            rig: config.name.clone(),
+            rig: config.name,
         }),
-        _ => Ok(rig),
+        RigFile::Hardware(config) if config.is_in_process() => Ok(Moves::Emulation),
+        RigFile::Hardware(_) => Ok(Moves::Hardware),
     }
 }
 
 /// Prepares a loop on an exact clock: the caller cycles it as fast as it likes.
 pub fn prepare_exact(loaded: &LoadedSession) -> Result<Prepared<ExactClock>, StartError> {
-    own_rig_file(loaded)?;
+    what_moves(loaded)?;
     let clock = ExactClock::default();
     prepare(loaded, clock.clone(), || {
         own_rig(loaded, SimTime::Exact(clock))
@@ -226,6 +238,8 @@ pub struct RealTimeRun {
     pub period_nanos: u64,
     /// All limits in force.
     pub limits: Vec<ActiveLimit>,
+    /// What it moves.
+    pub moves: Moves,
     /// The rights that the thread was granted.
     pub rt: RtStatus,
     /// Signals reach the loop by themselves.
@@ -236,8 +250,7 @@ pub struct RealTimeRun {
 
 /// Starts a session in real time; the bench is Idle and waits for commands.
 pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError> {
-    let rig_file = own_rig_file(loaded)?;
-    let can_hurt = matches!(&rig_file, RigFile::Hardware(config) if !config.is_in_process());
+    let moves = what_moves(loaded)?;
     let wanted = RtRequest {
         priority: loaded.session.priority,
         cpu: loaded.session.cpu,
@@ -254,10 +267,9 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         limits,
     } = prepare(loaded, RealClock, || {
         let rig = own_rig(loaded, SimTime::Real)?;
-        Ok(if can_hurt {
-            stay_awake::around(rig)
-        } else {
-            rig
+        Ok(match moves {
+            Moves::Hardware => stay_awake::around(rig),
+            Moves::Simulation | Moves::Emulation => rig,
         })
     })?;
     let reaching = signals::reach(&user.stop)
@@ -288,6 +300,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         params,
         period_nanos,
         limits,
+        moves,
         rt,
         reaching,
         thread,
@@ -301,5 +314,47 @@ impl RealTimeRun {
         let _ = self.user.commands.push(Command::Quit);
         drop(self.user);
         let _ = self.thread.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+    use std::path::Path;
+
+    fn on(rig: &str, further: &str) -> LoadedSession {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sessions/inline.ron");
+        let text = format!(
+            r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+                rig: "../assets/rigs/{rig}.ron", {further})"#
+        );
+        let session: Session = file::parse(&text, &path).unwrap();
+        LoadedSession { session, path }
+    }
+
+    #[test]
+    fn faults_cannot_be_injected_into_hardware_and_whoever_tries_is_told_what_to_do() {
+        let inject = "inject: [(fault: Offset(signal: Force, size: 900.0), after_s: 1.0)],";
+        for rig in ["ethercat-dsa-380", "linmot-udp-serial"] {
+            let loaded = on(rig, inject);
+            let exact = prepare_exact(&loaded).err().map(|e| e.to_string());
+            let real = start_real_time(&loaded).err().map(|e| e.to_string());
+            for refused in [exact, real] {
+                let refused = refused.unwrap();
+                for part in ["inline.ron", "'inject' is refused", "is hardware", "Leave"] {
+                    assert!(refused.contains(part), "{part}: {refused}");
+                }
+            }
+        }
+        assert!(prepare_exact(&on("simulated-dsa-380", inject)).is_ok());
+    }
+
+    #[test]
+    fn what_a_session_moves_follows_from_its_rig() {
+        let of = |rig| what_moves(&on(rig, "")).unwrap();
+        assert_eq!(of("simulated-dsa-380"), Moves::Simulation);
+        assert_eq!(of("ethercat-dsa-380"), Moves::Emulation);
+        assert_eq!(of("linmot-udp-serial"), Moves::Hardware);
     }
 }

@@ -156,7 +156,9 @@ mod tests {
         let all = std::fs::read_dir("/proc").unwrap().flatten();
         all.filter(|entry| {
             let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
-            String::from_utf8_lossy(&line).replace('\0', " ").contains(command)
+            String::from_utf8_lossy(&line)
+                .replace('\0', " ")
+                .contains(command)
         })
         .count()
     }
@@ -198,9 +200,11 @@ mod tests {
     fn bound(inhibitor: fn() -> Command) -> (Box<dyn Rig>, Frame) {
         let mut rig = around_with(simulated(), inhibitor);
         let channels = rig.spec().channels.clone();
-        let commands = rig.spec().actuators.iter().map(|a| {
-            rt_core::channel::ChannelSpec::command(a.command, "Reference", "m")
-        });
+        let commands = rig
+            .spec()
+            .actuators
+            .iter()
+            .map(|a| rt_core::channel::ChannelSpec::command(a.command, "Reference", "m"));
         let mut layout = Layout::default();
         layout.append(&commands.collect::<Vec<_>>()).unwrap();
         layout.append(&channels).unwrap();

@@ -50,7 +50,9 @@ pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
             UiCommand::Park,
             UiCommand::Acknowledge,
         ] {
-            let ended = bar.ended.then_some("The loop has ended: open the session again (Ctrl+O).");
+            let ended = bar
+                .ended
+                .then_some("The loop has ended: open the session again (Ctrl+O).");
             let obstacle = ended.or(command.obstacle(bar.state, bar.is_replay));
             // Parking is seldom: its button is there when it is possible.
             if command == UiCommand::Park && bar.state != State::Holding {
@@ -132,7 +134,9 @@ fn state_badge(ui: &mut Ui, bar: &Bar<'_>) {
     response.widget_info(|| {
         egui::WidgetInfo::labeled(egui::Role::Label, true, format!("State: {name}"))
     });
-    response.on_hover_text("State of the bench: Idle, Ready, Armed, Running, Stopping, Holding or Tripped.");
+    response.on_hover_text(
+        "State of the bench: Idle, Ready, Armed, Running, Stopping, Holding or Tripped.",
+    );
 }
 
 /// A button for a command of the bench; grey, it says why.

@@ -19,13 +19,16 @@ use crate::panels::validation::ValidationPanel;
 use crate::panels::{commissioning, footer, status, trip};
 use crate::recording_list::RecordingList;
 use crate::settings::{AROUND_S, HISTORY_MB};
+use crate::theme;
 use crate::tuner::Tuner;
 use crate::validating::Validating;
 use crate::view::{Ask, View};
+use crate::widened;
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
 use rt_core::guard::State;
 use rt_core::param::ParamSpec;
+use rt_core::rig::AtRest;
 use std::path::Path;
 use std::time::Instant;
 
@@ -163,6 +166,15 @@ impl Workstation {
                         asks.extend(status::confirm_arming(ui, left).map(Ask::Command));
                     });
                 }
+                let widened = widened::of_limits(&run.limits, &live.data.channels);
+                if !widened.is_empty() {
+                    Panel::top("widened").show(ui, |ui| {
+                        let color = theme::warning(ui.visuals().dark_mode);
+                        for line in widened {
+                            ui.label(RichText::new(format!("▲ {line}")).color(color));
+                        }
+                    });
+                }
                 if let Some(event) = &live.trip {
                     Panel::top("trip").show(ui, |ui| {
                         trip::show(ui, event, &run.layout, &live.data);
@@ -185,6 +197,11 @@ impl Workstation {
                 if let Some(replay) = &mut self.replay {
                     Panel::bottom("transport").show(ui, |ui| {
                         ui.add_space(4.0);
+                        let recorded = &replay.recorded;
+                        for line in widened::of_recording(&recorded.header, &recorded.data.events) {
+                            let color = theme::warning(ui.visuals().dark_mode);
+                            ui.label(RichText::new(format!("▲ {line}")).color(color));
+                        }
                         replay.show(ui, asks);
                         ui.add_space(4.0);
                     });
@@ -267,24 +284,25 @@ impl Workstation {
         self.show_settings(ctx, asks);
         self.show_what_if(ctx, asks);
         if self.guide.is_open() {
-            let (changes, has_tuning, recording) = match &self.slot {
-                Slot::Active(active) => {
-                    let status = active.run.recorder_status();
-                    (
-                        active.changes_seen,
-                        active.tuning.is_some(),
-                        status.is_some_and(|s| is_recording(s.phase)),
-                    )
-                }
-                _ => (0, false, false),
-            };
-            let situation = Situation {
+            let mut situation = Situation {
                 state: self.state(),
-                changes,
-                is_recording: recording,
+                changes: 0,
+                is_recording: false,
                 is_replay: self.replay.is_some(),
-                has_tuning,
+                has_tuning: false,
+                moves: None,
+                holds: false,
+                records_runs: self.settings.record_every_run,
             };
+            if let Slot::Active(active) = &self.slot {
+                let status = active.run.recorder_status();
+                let mut actuators = active.run.rig.spec.actuators.iter();
+                situation.changes = active.changes_seen;
+                situation.has_tuning = active.tuning.is_some();
+                situation.is_recording = status.is_some_and(|s| is_recording(s.phase));
+                situation.moves = Some(active.run.moves);
+                situation.holds = actuators.any(|a| a.at_rest == AtRest::Hold);
+            }
             if self.guide.show(ctx, &situation) {
                 self.settings.guide_seen = true;
                 self.save();
@@ -427,7 +445,7 @@ impl Workstation {
 /// Controls of the bench, which do nothing while a recording is shown: they are those of the running bench.
 fn unless_replay<T>(ui: &mut Ui, is_replay: bool, show: impl FnOnce(&mut Ui) -> T) -> T {
     if is_replay {
-        let color = crate::theme::warning(ui.visuals().dark_mode);
+        let color = theme::warning(ui.visuals().dark_mode);
         ui.label(RichText::new(format!("▲ {RECORDING_IS_SHOWN}")).color(color));
     }
     ui.add_enabled_ui(!is_replay, show).inner
@@ -495,9 +513,7 @@ fn is_pressed(input: &mut egui::InputState, command: UiCommand) -> bool {
                 repeat: true,
                 modifiers,
                 ..
-            } => {
-                *key != shortcut.logical_key || !modifiers.matches_logically(shortcut.modifiers)
-            }
+            } => *key != shortcut.logical_key || !modifiers.matches_logically(shortcut.modifiers),
             _ => true,
         });
     }

@@ -120,6 +120,12 @@ impl StopDesk {
     pub fn find_nobody_else(&mut self) {
         self.owners = Vec::new;
     }
+
+    /// A loop that never answers.
+    #[cfg(test)]
+    pub fn add_deaf_owner(&mut self) {
+        self.owners = || vec![Arc::default()];
+    }
 }
 
 impl Workstation {
@@ -256,7 +262,10 @@ mod tests {
         // A keyboard repeats by the press alone.
         assert_eq!(key.presses(&vec![down.clone(); 40], false), 1);
         assert_eq!(key.presses(&[down.clone(), up.clone()], false), 0);
-        assert_eq!(key.presses(&[down.clone(), up.clone(), down.clone()], false), 2);
+        assert_eq!(
+            key.presses(&[down.clone(), up.clone(), down.clone()], false),
+            2
+        );
         // Let go where this window does not see it.
         let away = [Event::WindowFocused(false), down.clone(), up];
         assert_eq!(key.presses(&away, false), 1);
@@ -309,7 +318,10 @@ mod tests {
         assert_eq!(desk.alarm(), None);
         assert!(desk.look(since + Duration::from_millis(180)));
         let (text, is_over) = desk.alarm().unwrap();
-        assert!(text.contains("use the emergency stop") && !is_over, "{text}");
+        assert!(
+            text.contains("use the emergency stop") && !is_over,
+            "{text}"
+        );
         assert!(!desk.look(since + Duration::from_secs(60)), "told once");
         assert!(desk.alarm().is_some());
     }
