@@ -1,15 +1,17 @@
 //! A running bench as the window knows it: the loop's thread, the threads that drain its rings, the recorder, and the
 //! designer of gains. Everything here goes on whatever the window does.
 
-use crate::data::{Data, LineMarks};
+use crate::data::{Channel, Data, LineMarks};
 use crate::history::History;
-use crate::ingest::{Ingest, Live};
+use crate::ingest::{Ending, Ingest, Live, Source};
 use crate::line_data::LineData;
+use crate::outlive::OpenRun;
 use crate::recording::{self, Remarks, Subject};
-use crate::runtime::{self, RealTimeRun};
+use crate::runtime::{self, Moves, RealTimeRun};
 use crate::session::LoadedSession;
 use crate::settings::Settings;
 use crate::signals::Reaching;
+use crate::widened;
 use rt_core::bench::{BenchSpec, Designer};
 use rt_core::channel::Layout;
 use rt_core::guard::{ActiveLimit, State};
@@ -50,6 +52,8 @@ pub struct BenchRun {
     pub rig: RigLink,
     /// All limits in force.
     pub limits: Vec<ActiveLimit>,
+    /// What it moves.
+    pub moves: Moves,
     /// Frames that the recorder's ring can hold.
     pub record_ring: u64,
     /// Designs on their way to the loop.
@@ -66,6 +70,8 @@ pub struct BenchRun {
     recorder: Option<Arc<Recorder>>,
     t0: SystemTime,
     marks: u32,
+    /// The program does not end before its recording is whole.
+    open: Arc<OpenRun>,
 }
 
 /// A bench that is being prepared in a thread: lines take their time.
@@ -78,16 +84,19 @@ pub struct Starting {
 }
 
 impl Starting {
-    /// Prepares a session; `wake` is called when there is something new to draw.
+    /// Prepares a session; `wake` is called when there is something new to draw. The bench `before` comes to rest and
+    /// gives its rig free first: whoever waits for that does not see STOP.
     pub fn begin(
         loaded: LoadedSession,
         settings: &Settings,
+        before: Option<BenchRun>,
         wake: impl Fn(State) + Clone + Send + Sync + 'static,
     ) -> Result<Self, String> {
         let (tell, answer) = mpsc::channel();
         let title = loaded.session.title.clone();
         let settings = settings.clone();
         let work = move || {
+            drop(before);
             let run = BenchRun::start(loaded, &settings, wake.clone());
             // A window that is gone by now has nobody to tell.
             let _ = tell.send(run);
@@ -135,6 +144,7 @@ impl BenchRun {
             params,
             period_nanos,
             limits,
+            moves,
             rt,
             thread,
         } = run;
@@ -157,7 +167,8 @@ impl BenchRun {
                     rt: Some(&rt),
                     t0,
                 };
-                let header = recording::header(&subject, &Remarks::default())?;
+                let mut header = recording::header(&subject, &Remarks::default())?;
+                widened::note(&mut header, &limits, &data.channels);
                 let mut setup = recording::setup(&settings.recordings, &loaded, header);
                 add_triggers(&mut setup.trigger, settings);
                 let mut engine =
@@ -172,7 +183,15 @@ impl BenchRun {
         let frames = user.display.ok_or("the loop has no ring for the display")?;
         let live = Live::new(data, &params);
         let events = user.events;
-        let ingest = Ingest::start(frames, events, layout.clone(), live, recorder.clone(), wake)
+        let open = OpenRun::begin();
+        let source = Source {
+            frames,
+            events,
+            layout: layout.clone(),
+            recorder: recorder.clone(),
+            ending: Ending::of(&user.stop, &open),
+        };
+        let ingest = Ingest::start(source, live, wake)
             .map_err(|e| format!("no thread for the display: {e}"))?;
         Ok(Self {
             loaded,
@@ -184,6 +203,7 @@ impl BenchRun {
             period_nanos,
             params,
             limits,
+            moves,
             record_ring,
             updates: user.updates,
             designer,
@@ -195,6 +215,7 @@ impl BenchRun {
             recorder,
             t0,
             marks: 0,
+            open,
         })
     }
 
@@ -206,6 +227,12 @@ impl BenchRun {
     /// Whether the loop's thread has ended.
     pub fn is_over(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Whether the loop has ended and nothing of its recording is left to be done.
+    #[cfg(test)]
+    pub fn is_whole(&self) -> bool {
+        self.open.is_closed()
     }
 
     /// Sends a command. `false` if the loop no longer serves them.
@@ -280,7 +307,10 @@ impl BenchRun {
             rt: Some(&self.rt),
             t0: self.t0,
         };
-        recording::header(&subject, remarks)
+        let mut header = recording::header(&subject, remarks)?;
+        let channels: Vec<Channel> = self.layout.channels().iter().map(Into::into).collect();
+        widened::note(&mut header, &self.limits, &channels);
+        Ok(header)
     }
 }
 
@@ -312,5 +342,6 @@ impl Drop for BenchRun {
             // What could not be finished is recovered at the next start.
             let _ = recorder.finish("the window was closed");
         }
+        self.open.close();
     }
 }

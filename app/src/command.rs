@@ -1,9 +1,13 @@
 //! What a person can do in the window: text, tooltip and shortcut of each command, declared once. Buttons, menus,
 //! the command palette and the keyboard all read it.
 
+mod obstacle;
+
+pub use obstacle::RECORDING_IS_SHOWN;
+
 use crate::workspace::PanelKind;
 use eframe::egui::{Key, KeyboardShortcut, Modifiers};
-use rt_core::guard::{Request, State};
+use rt_core::guard::Request;
 
 /// A command of the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,9 +16,11 @@ pub enum UiCommand {
     Arm,
     /// Armed → Running.
     Run,
-    /// Controlled stop.
+    /// Brakes; again: cuts the power.
     Stop,
-    /// Tripped → Idle.
+    /// Holding → travels to the parked position.
+    Park,
+    /// Tripped → Idle; resets what a drive has latched.
     Acknowledge,
     /// Start or end a recording.
     Record,
@@ -83,10 +89,11 @@ struct Said(&'static str, &'static str, Modifiers, Key);
 
 impl UiCommand {
     /// All commands but those that show a panel.
-    const PLAIN: [UiCommand; 28] = [
+    const PLAIN: [UiCommand; 29] = [
         UiCommand::Arm,
         UiCommand::Run,
         UiCommand::Stop,
+        UiCommand::Park,
         UiCommand::Acknowledge,
         UiCommand::Record,
         UiCommand::Capture,
@@ -144,13 +151,20 @@ impl UiCommand {
             ),
             C::Stop => Said(
                 "STOP",
-                "Brake to rest. Pressed again: power off at once. Works in every state and from anywhere.",
+                "Brake to rest. Pressed again: power off at once. Works in every state, from anywhere in this window, with any \
+                 modifier. It is no emergency stop.",
                 none,
                 Key::Escape,
             ),
+            C::Park => Said(
+                "Park",
+                "Travel from where a stop ended to the parked position, then switch the drive off. Needs: Holding.",
+                none,
+                Key::F10,
+            ),
             C::Acknowledge => Said(
                 "Acknowledge",
-                "Release a latched trip, or reset what the drive has latched, after its cause is gone. Moves nothing.",
+                "Release a latched trip after its cause is gone, or reset what a drive has latched. Starts nothing.",
                 none,
                 Key::F8,
             ),
@@ -322,23 +336,9 @@ impl UiCommand {
             UiCommand::Arm => Some(Request::Arm),
             UiCommand::Run => Some(Request::Run),
             UiCommand::Stop => Some(Request::Stop),
+            UiCommand::Park => Some(Request::Park),
             UiCommand::Acknowledge => Some(Request::Acknowledge),
             _ => None,
-        }
-    }
-
-    /// Whether it can do anything now. Stop always can.
-    pub fn is_available(self, state: State, is_replay: bool) -> bool {
-        match self {
-            UiCommand::Arm => state == State::Ready,
-            UiCommand::Run => state == State::Armed,
-            UiCommand::Acknowledge => matches!(state, State::Tripped | State::Idle),
-            UiCommand::CloseRecording
-            | UiCommand::PlayPause
-            | UiCommand::StepForward
-            | UiCommand::StepBack => is_replay,
-            UiCommand::OpenSession => matches!(state, State::Idle | State::Ready),
-            _ => true,
         }
     }
 }
@@ -384,15 +384,6 @@ mod tests {
                 assert_ne!(a.shortcut(), b.shortcut(), "{a:?} and {b:?}");
                 assert_ne!(a.text(), b.text(), "{a:?} and {b:?}");
             }
-        }
-    }
-
-    #[test]
-    fn stop_can_be_asked_for_in_every_state() {
-        use State::{Armed, Idle, Ready, Running, Stopping, Tripped};
-        for state in [Idle, Ready, Armed, Running, Stopping, Tripped] {
-            assert!(UiCommand::Stop.is_available(state, false));
-            assert!(UiCommand::Stop.is_available(state, true));
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::data::Data;
 use crate::event_record;
+use crate::outlive::OpenRun;
 use rt_core::channel::{Frame, Layout};
 use rt_core::guard::State;
 use rt_core::link::{Event, EventKind};
@@ -13,6 +14,7 @@ use rt_core::record::recorder::Recorder;
 use rt_core::record::setup::Phase;
 use rt_core::signal::contact_force::ForceFilter;
 use rt_core::signal::live_force::LiveForce;
+use rt_core::stop::StopLine;
 use rtrb::Consumer;
 use std::collections::BTreeMap;
 #[expect(
@@ -71,22 +73,13 @@ const SLIDING_S: f64 = 10.0;
 impl Ingest {
     /// Starts draining. `wake` is called with the bench's state when there is something new.
     pub fn start(
-        frames: Consumer<Frame>,
-        events: Consumer<Event>,
-        layout: Layout,
+        mut source: Source,
         live: Live,
-        recorder: Option<Arc<Recorder>>,
         wake: impl Fn(State) + Send + 'static,
     ) -> std::io::Result<Self> {
         #[expect(clippy::disallowed_types, reason = "between ingest and window only")]
         let live = Arc::new(Mutex::new(live));
         let stop = Arc::new(AtomicBool::new(false));
-        let mut drain = Drain {
-            frames,
-            events,
-            layout,
-            recorder,
-        };
         let (shared, stopped) = (Arc::clone(&live), Arc::clone(&stop));
         let thread = std::thread::Builder::new()
             .name("pantobench-ingest".into())
@@ -97,7 +90,7 @@ impl Ingest {
                     is_last = stopped.load(Ordering::Relaxed);
                     let news = {
                         let mut live = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                        drain.once(&mut live)
+                        source.drain(&mut live)
                     };
                     if let Some(state) = news {
                         wake(state);
@@ -131,18 +124,45 @@ impl Drop for Ingest {
     }
 }
 
-/// The thread's own ends.
-struct Drain {
-    frames: Consumer<Frame>,
-    events: Consumer<Event>,
-    layout: Layout,
-    recorder: Option<Arc<Recorder>>,
+/// How it is seen that a loop has ended, and that nothing of its recording is left to be done.
+pub struct Ending {
+    stop: Arc<StopLine>,
+    open: Arc<OpenRun>,
+    /// The recording was asked to end.
+    is_asked: bool,
 }
 
-impl Drain {
+impl Ending {
+    /// Of a loop with this line, and of the run that the program has to outlive.
+    pub fn of(stop: &Arc<StopLine>, open: &Arc<OpenRun>) -> Self {
+        Self {
+            stop: Arc::clone(stop),
+            open: Arc::clone(open),
+            is_asked: false,
+        }
+    }
+}
+
+/// What is drained.
+pub struct Source {
+    /// Frames for the display.
+    pub frames: Consumer<Frame>,
+    /// Events of the loop.
+    pub events: Consumer<Event>,
+    /// Which column holds which channel.
+    pub layout: Layout,
+    /// Hears the events.
+    pub recorder: Option<Arc<Recorder>>,
+    /// The end of the loop.
+    pub ending: Ending,
+}
+
+impl Source {
     /// Takes all that has come; the state if there was anything.
-    fn once(&mut self, live: &mut Live) -> Option<State> {
+    fn drain(&mut self, live: &mut Live) -> Option<State> {
         let mut is_new = false;
+        // Looked at first: what a loop has published before its end is in the rings then.
+        let has_ended = self.ending.stop.has_ended();
         while let Ok(frame) = self.frames.pop() {
             live.take(&frame);
             is_new = true;
@@ -161,6 +181,9 @@ impl Drain {
                 recorder.arm();
             }
         }
+        if has_ended {
+            self.end_recording(live);
+        }
         if let Some(wire) = &mut live.data.wire {
             is_new |= wire.poll();
         }
@@ -171,6 +194,21 @@ impl Drain {
             }
         }
         is_new.then_some(live.latest.state)
+    }
+
+    /// The loop is over, whoever ended it: its recording is finished here, because the window may be gone.
+    fn end_recording(&mut self, live: &mut Live) {
+        let Some(recorder) = &self.recorder else {
+            self.ending.open.close();
+            return;
+        };
+        if !std::mem::replace(&mut self.ending.is_asked, true) {
+            live.ends_with_run = false;
+            recorder.set_result(live.result());
+            recorder.stop("the bench has ended");
+        } else if !self.ending.open.is_closed() && !is_recording(recorder.status().phase) {
+            self.ending.open.close();
+        }
     }
 }
 

@@ -100,8 +100,9 @@ impl Palette {
                             .add_enabled(is_available(command), button)
                             .on_hover_text(command.tooltip())
                             .on_disabled_hover_text(format!(
-                                "{} Not possible at the moment.",
-                                command.tooltip()
+                                "{} Not possible now: {}",
+                                command.tooltip(),
+                                command.obstacle(state, is_replay).unwrap_or_default()
                             ));
                         if i == self.chosen && (up || down) {
                             response.scroll_to_me(None);

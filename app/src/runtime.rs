@@ -4,14 +4,15 @@
 use crate::home;
 use crate::session::LoadedSession;
 use crate::signals::{self, Reaching};
+use crate::stay_awake;
 use drivers::cells;
-use drivers::rig_file::{self, RigError, RigSetup};
+use drivers::rig_file::{self, RigError, RigFile, RigSetup};
 use drivers::simulated::SimTime;
 use rt_core::bench::{BenchSpec, BuildContext, BuildError, Built, Designer, LineSight};
 use rt_core::calibration::WARN_DAYS;
 use rt_core::calibration::date::Date;
 use rt_core::channel::{Layout, LayoutError};
-use rt_core::file::FileError;
+use rt_core::file::{self, FileError};
 use rt_core::guard::ActiveLimit;
 use rt_core::link::{Command, RingSizes, UserSide};
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, RealClock};
@@ -47,6 +48,17 @@ pub enum StartError {
         path: String,
         /// What does not fit.
         source: LayoutError,
+    },
+    /// Faults are to be injected into hardware.
+    #[error(
+        "{path}: 'inject' is refused: the rig '{rig}' is hardware, and only a simulated rig can show faults on demand. Leave \
+         'inject' out, or name a simulated rig in 'rig'"
+    )]
+    Inject {
+        /// The session file.
+        path: String,
+        /// The rig.
+        rig: String,
     },
     /// A parameter has no such name or value.
     #[error(transparent)]
@@ -166,8 +178,33 @@ fn own_rig(loaded: &LoadedSession, time: SimTime) -> Result<Box<dyn Rig>, RigErr
     rig_file::load_rig(&loaded.rig_path(), setup)
 }
 
+/// What a session moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Moves {
+    /// A computation.
+    Simulation,
+    /// Drives that are emulated in this process: everything but the hardware.
+    Emulation,
+    /// A real motor.
+    Hardware,
+}
+
+/// What a session moves; faults cannot be injected into anything but a simulation.
+fn what_moves(loaded: &LoadedSession) -> Result<Moves, StartError> {
+    match file::load(&loaded.rig_path())? {
+        RigFile::Simulated(_) => Ok(Moves::Simulation),
+        RigFile::Hardware(config) if !loaded.session.inject.is_empty() => Err(StartError::Inject {
+            path: loaded.path.display().to_string(),
+            rig: config.name,
+        }),
+        RigFile::Hardware(config) if config.is_in_process() => Ok(Moves::Emulation),
+        RigFile::Hardware(_) => Ok(Moves::Hardware),
+    }
+}
+
 /// Prepares a loop on an exact clock: the caller cycles it as fast as it likes.
 pub fn prepare_exact(loaded: &LoadedSession) -> Result<Prepared<ExactClock>, StartError> {
+    what_moves(loaded)?;
     let clock = ExactClock::default();
     prepare(loaded, clock.clone(), || {
         own_rig(loaded, SimTime::Exact(clock))
@@ -201,6 +238,8 @@ pub struct RealTimeRun {
     pub period_nanos: u64,
     /// All limits in force.
     pub limits: Vec<ActiveLimit>,
+    /// What it moves.
+    pub moves: Moves,
     /// The rights that the thread was granted.
     pub rt: RtStatus,
     /// Signals reach the loop by themselves.
@@ -211,6 +250,7 @@ pub struct RealTimeRun {
 
 /// Starts a session in real time; the bench is Idle and waits for commands.
 pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError> {
+    let moves = what_moves(loaded)?;
     let wanted = RtRequest {
         priority: loaded.session.priority,
         cpu: loaded.session.cpu,
@@ -225,7 +265,13 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         params,
         period_nanos,
         limits,
-    } = prepare(loaded, RealClock, || own_rig(loaded, SimTime::Real))?;
+    } = prepare(loaded, RealClock, || {
+        let rig = own_rig(loaded, SimTime::Real)?;
+        Ok(match moves {
+            Moves::Hardware => stay_awake::around(rig),
+            Moves::Simulation | Moves::Emulation => rig,
+        })
+    })?;
     let reaching = signals::reach(&user.stop)
         .map_err(|problem| StartError::Thread(std::io::Error::other(problem)))?;
     stop::register(&user.stop);
@@ -254,6 +300,7 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
         params,
         period_nanos,
         limits,
+        moves,
         rt,
         reaching,
         thread,
@@ -267,5 +314,47 @@ impl RealTimeRun {
         let _ = self.user.commands.push(Command::Quit);
         drop(self.user);
         let _ = self.thread.join();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Session;
+    use std::path::Path;
+
+    fn on(rig: &str, further: &str) -> LoadedSession {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sessions/inline.ron");
+        let text = format!(
+            r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)),
+                rig: "../assets/rigs/{rig}.ron", {further})"#
+        );
+        let session: Session = file::parse(&text, &path).unwrap();
+        LoadedSession { session, path }
+    }
+
+    #[test]
+    fn faults_cannot_be_injected_into_hardware_and_whoever_tries_is_told_what_to_do() {
+        let inject = "inject: [(fault: Offset(signal: Force, size: 900.0), after_s: 1.0)],";
+        for rig in ["ethercat-dsa-380", "linmot-udp-serial"] {
+            let loaded = on(rig, inject);
+            let exact = prepare_exact(&loaded).err().map(|e| e.to_string());
+            let real = start_real_time(&loaded).err().map(|e| e.to_string());
+            for refused in [exact, real] {
+                let refused = refused.unwrap();
+                for part in ["inline.ron", "'inject' is refused", "is hardware", "Leave"] {
+                    assert!(refused.contains(part), "{part}: {refused}");
+                }
+            }
+        }
+        assert!(prepare_exact(&on("simulated-dsa-380", inject)).is_ok());
+    }
+
+    #[test]
+    fn what_a_session_moves_follows_from_its_rig() {
+        let of = |rig| what_moves(&on(rig, "")).unwrap();
+        assert_eq!(of("simulated-dsa-380"), Moves::Simulation);
+        assert_eq!(of("ethercat-dsa-380"), Moves::Emulation);
+        assert_eq!(of("linmot-udp-serial"), Moves::Hardware);
     }
 }

@@ -114,3 +114,40 @@ pub enum Ask {
     /// A sentence for the technician, shown for a while at the bottom.
     Tell(String),
 }
+
+impl Ask {
+    /// Whether it reaches the bench or its rig: nothing of that is done while a recording is shown.
+    pub fn reaches_bench(&self) -> bool {
+        match self {
+            Ask::Command(command) => command.reaches_bench() && *command != UiCommand::Stop,
+            Ask::SetParam { .. }
+            | Ask::Tune(_)
+            | Ask::Rig(_)
+            | Ask::RigWork(_)
+            | Ask::OpenJog
+            | Ask::OpenSession(_)
+            | Ask::Mark(_) => true,
+            Ask::RunScript { real_time } => *real_time,
+            Ask::ShowTime(_)
+            | Ask::ExportData { .. }
+            | Ask::ExportSvg { .. }
+            | Ask::ExportPng { .. }
+            | Ask::OpenRecording(_)
+            | Ask::ExportText { .. }
+            | Ask::Compare(_)
+            | Ask::Validate(_)
+            | Ask::StopValidation
+            | Ask::Recompute
+            | Ask::OpenWhatIf
+            | Ask::WhatIf(_)
+            | Ask::StopStudy
+            | Ask::ExportRecording(_)
+            | Ask::Report(_)
+            | Ask::RefreshRecordings
+            | Ask::ChooseRecordings
+            | Ask::OpenScript(_)
+            | Ask::SaveScript { .. }
+            | Ask::Tell(_) => false,
+        }
+    }
+}

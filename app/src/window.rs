@@ -1,7 +1,9 @@
-//! The window itself: opens it, keeps its title, and sees that the bench stops when it closes or a signal comes.
+//! The window itself: opens it, keeps its title, and sees that the bench stops when it closes or a signal comes. Nothing that
+//! befalls it (a panic, a lost display, lost graphics) reaches the loop other than as the wish to come to a controlled end.
 
 use crate::cli::Failure;
 use crate::home;
+use crate::outlive;
 use crate::session::LoadedSession;
 use crate::signals;
 use crate::workstation::Workstation;
@@ -54,11 +56,18 @@ pub fn open(session: Option<PathBuf>) -> Result<(), Failure> {
         let title = workstation.title();
         Ok(Box::new(Window { workstation, title }) as Box<dyn eframe::App>)
     };
-    eframe::run_native("pantobench", options, Box::new(create)).map_err(|e| {
-        Failure::Input(format!(
-            "the window could not be opened ({e}). Without a display use 'pantobench run SESSION.ron'."
-        ))
-    })
+    outlive::install().map_err(Failure::Environment)?;
+    let run = || eframe::run_native("pantobench", options, Box::new(create));
+    match outlive::guard(run) {
+        Ok(Ok(())) => Ok(()),
+        Ok(Err(e)) => Err(Failure::Input(format!(
+            "the window could not be opened, or has lost its display or graphics ({e}); every bench was stopped and its \
+             recording finished. Without a display use 'pantobench run SESSION.ron'."
+        ))),
+        Err(panic) => Err(Failure::Environment(format!(
+            "the window has ended by a defect of the software ({panic}); every bench was stopped and its recording finished"
+        ))),
+    }
 }
 
 /// A thread that sees to signals, because a minimised window does nothing. The loops hear of them by themselves; the
@@ -89,6 +98,15 @@ struct Window {
 }
 
 impl eframe::App for Window {
+    /// Keys as they come, those of a minimised window included, which is not drawn.
+    fn raw_input_hook(&mut self, _ctx: &egui::Context, raw_input: &mut egui::RawInput) {
+        self.workstation.hear_stop(&raw_input.events, true);
+    }
+
+    fn logic(&mut self, _ctx: &egui::Context, _frame: &mut eframe::Frame) {
+        self.workstation.attend_stop();
+    }
+
     fn ui(&mut self, ui: &mut egui::Ui, _frame: &mut eframe::Frame) {
         self.workstation.show(ui);
         let title = self.workstation.title();

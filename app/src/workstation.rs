@@ -7,6 +7,7 @@ mod replay;
 mod rig_work;
 mod script;
 mod show;
+mod stop;
 #[cfg(test)]
 mod tests;
 mod what_if;
@@ -45,6 +46,7 @@ use rt_core::param::ParamSet;
 use std::path::PathBuf;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
+use stop::StopDesk;
 use what_if::WhatIfForm;
 
 /// How often the picture is drawn anew while something moves, and while nothing does.
@@ -130,6 +132,7 @@ pub struct Workstation {
     first_step: Option<(Goal, Instant)>,
     /// The drive finds its home position as long as the dead man's switch is held.
     homes_while_held: bool,
+    stop: StopDesk,
 }
 
 impl Workstation {
@@ -176,6 +179,7 @@ impl Workstation {
             next_session: None,
             first_step: None,
             homes_while_held: false,
+            stop: StopDesk::default(),
             settings,
             file,
         };
@@ -203,7 +207,15 @@ impl Workstation {
             ctx.request_repaint_after(if is_moving { MOVING } else { RESTING });
         };
         let title = session.session.title.clone();
-        self.slot = match Starting::begin(session, &self.settings, wake) {
+        let nothing = Slot::Failed {
+            title: title.clone(),
+            problem: String::new(),
+        };
+        let before = match std::mem::replace(&mut self.slot, nothing) {
+            Slot::Active(active) => Some(active.run),
+            _ => None,
+        };
+        self.slot = match Starting::begin(session, &self.settings, before, wake) {
             Ok(starting) => Slot::Starting(starting),
             Err(problem) => Slot::Failed { title, problem },
         };

@@ -149,7 +149,7 @@ fn limits(ui: &mut Ui, footer: &Footer<'_>) {
     response.on_hover_ui(|ui| {
         ui.label(RichText::new("Limits in force").strong());
         Grid::new("limits")
-            .num_columns(4)
+            .num_columns(5)
             .spacing([14.0, 2.0])
             .show(ui, |ui| {
                 for limit in footer.limits {
@@ -180,6 +180,11 @@ fn limits(ui: &mut Ui, footer: &Footer<'_>) {
                         n => format!("{n} cycles"),
                     });
                     ui.label(limit.action.effect());
+                    let whose = match limit.widens {
+                        Some(_) => "session, wider than the bench's".to_owned(),
+                        None => limit.owner.name().to_owned(),
+                    };
+                    ui.label(whose);
                     ui.end_row();
                 }
             });

@@ -321,7 +321,7 @@ fn obstacle(view: &View<'_>) -> Option<String> {
     if view.is_replay {
         return Some("A recording is shown: close it to calibrate.".into());
     }
-    // Numbers of the states, as the loop writes them: Idle, Ready, Armed, Running, Stopping, Tripped.
+    // Numbers of the states, as the loop writes them: Idle, Ready, Armed, Running, Stopping, Tripped, Holding.
     let state = newest(view, "loop.state").map_or(usize::MAX, |number| number as usize);
     let name = match state {
         0 | 1 => return None,
@@ -329,12 +329,13 @@ fn obstacle(view: &View<'_>) -> Option<String> {
         3 => "Running",
         4 => "Stopping",
         5 => "Tripped",
+        6 => "Holding",
         _ => return Some("The loop does not cycle yet.".into()),
     };
     let how = if state == 5 {
         "acknowledge the trip first (F8)"
     } else {
-        "stop the bench first (Esc)"
+        "stop the bench first (Esc; again, and its power is off)"
     };
     Some(format!("Calibrating is not possible while {name}: {how}."))
 }

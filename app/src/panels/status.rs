@@ -49,13 +49,23 @@ pub fn show(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
             UiCommand::Arm,
             UiCommand::Run,
             UiCommand::Stop,
+            UiCommand::Park,
             UiCommand::Acknowledge,
         ] {
+            let ended = bar
+                .ended
+                .then_some("The loop has ended: open the session again (Ctrl+O).");
             let is_nothing =
                 command == UiCommand::Acknowledge && bar.state == State::Idle && !bar.has_latched;
-            let available =
-                !bar.ended && !is_nothing && command.is_available(bar.state, bar.is_replay);
-            if button(ui, command, available).clicked() {
+            let obstacle = ended
+                .or(command.obstacle(bar.state, bar.is_replay))
+                .or(is_nothing.then_some("Nothing is latched."));
+            // Parking is seldom: its button is there when it is possible.
+            if command == UiCommand::Park && bar.state != State::Holding {
+                continue;
+            }
+            let is_stop = command == UiCommand::Stop;
+            if is_stop && stop_button(ui) || !is_stop && button(ui, command, obstacle) {
                 clicked = Some(command);
             }
         }
@@ -96,7 +106,7 @@ pub fn confirm_arming(ui: &mut Ui, left: Duration) -> Option<UiCommand> {
         let seconds = left.as_secs_f64().ceil();
         let text = RichText::new(format!("Confirm arming (F5), {seconds:.0} s left")).size(16.0);
         let button = Button::new(text).min_size(egui::vec2(260.0, HEIGHT));
-        let clicked = ui.add(button).clicked().then_some(UiCommand::Arm);
+        let clicked = is_clicked(&ui.add(button), ui).then_some(UiCommand::Arm);
         let color = theme::warning(ui.visuals().dark_mode);
         let text = "▲ Look at the rig: is it free to move, and nobody in reach?";
         ui.label(RichText::new(text).size(18.0).color(color));
@@ -130,31 +140,56 @@ fn state_badge(ui: &mut Ui, bar: &Bar<'_>) {
     response.widget_info(|| {
         egui::WidgetInfo::labeled(egui::Role::Label, true, format!("State: {name}"))
     });
-    response.on_hover_text("State of the bench: Idle, Ready, Armed, Running, Stopping or Tripped.");
+    response.on_hover_text(
+        "State of the bench: Idle, Ready, Armed, Running, Stopping, Holding or Tripped.",
+    );
 }
 
-fn button(ui: &mut Ui, command: UiCommand, available: bool) -> egui::Response {
-    let is_stop = command == UiCommand::Stop;
-    let mut text = RichText::new(command.text()).size(if is_stop { 20.0 } else { 16.0 });
-    if is_stop {
-        text = text.strong().color(Color32::WHITE);
-    }
-    let width = if is_stop { 108.0 } else { 58.0 };
-    let mut button = Button::new(text).min_size(egui::vec2(width, HEIGHT));
-    if is_stop {
-        button = button
-            .fill(theme::DANGER)
-            .corner_radius(CornerRadius::same(6));
-    }
-    let response = ui.add_enabled(available, button);
-    with_tooltip(response, ui, command)
+/// A button for a command of the bench; grey, it says why.
+fn button(ui: &mut Ui, command: UiCommand, obstacle: Option<&str>) -> bool {
+    let text = RichText::new(command.text()).size(16.0);
+    let button = Button::new(text).min_size(egui::vec2(58.0, HEIGHT));
+    let response = ui.add_enabled(obstacle.is_none(), button);
+    let response = match obstacle {
+        Some(why) => response.on_disabled_hover_text(why),
+        None => response,
+    };
+    is_clicked(&with_tooltip(response, ui, command), ui)
+}
+
+/// STOP, looking the same wherever it stands; `true` once for each press.
+pub fn stop_button(ui: &mut Ui) -> bool {
+    let stop = UiCommand::Stop;
+    let text = RichText::new(stop.text()).size(20.0).strong();
+    let button = Button::new(text.color(Color32::WHITE))
+        .min_size(egui::vec2(108.0, HEIGHT))
+        .fill(theme::DANGER)
+        .corner_radius(CornerRadius::same(6));
+    let response = ui.add(button);
+    is_clicked(&with_tooltip(response, ui, stop), ui)
+}
+
+/// Whether a button was pressed: a key that is held presses it once.
+fn is_clicked(response: &egui::Response, ui: &Ui) -> bool {
+    let is_held = |event: &egui::Event| {
+        matches!(
+            event,
+            egui::Event::Key {
+                key: egui::Key::Enter | egui::Key::Space,
+                pressed: true,
+                repeat: true,
+                ..
+            }
+        )
+    };
+    response.clicked() && !ui.input(|i| i.events.iter().any(is_held))
 }
 
 /// A button with the key of its command in the tooltip.
 fn with_tooltip(response: egui::Response, ui: &Ui, command: UiCommand) -> egui::Response {
     let key = ui.ctx().format_shortcut(&command.shortcut());
     let text = format!("{} [{key}]", command.tooltip());
-    response.on_hover_text(&text).on_disabled_hover_text(text)
+    response.on_hover_text(text)
 }
 
 /// Says what the recorder does, in the same width whatever it is.
@@ -174,7 +209,13 @@ fn record_button(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
         Button::new(text)
     };
     let label = if recording { "End recording" } else { "Record" };
-    let response = ui.add_enabled(!bar.ended, button.min_size(egui::vec2(128.0, HEIGHT)));
+    let obstacle = UiCommand::Record.obstacle(bar.state, bar.is_replay);
+    let is_possible = !bar.ended && obstacle.is_none();
+    let response = ui.add_enabled(is_possible, button.min_size(egui::vec2(128.0, HEIGHT)));
+    let response = match obstacle {
+        Some(why) => response.on_disabled_hover_text(why),
+        None => response,
+    };
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, label));
     let clicked = with_tooltip(response, ui, UiCommand::Record).clicked();
     clicked.then_some(UiCommand::Record)
@@ -250,6 +291,7 @@ fn menu(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
                 UiCommand::Mark,
                 UiCommand::Undo,
                 UiCommand::Redo,
+                UiCommand::Park,
             ],
         ),
         (
@@ -268,10 +310,11 @@ fn menu(ui: &mut Ui, bar: &Bar<'_>) -> Option<UiCommand> {
     let entry = |ui: &mut Ui, command: UiCommand, clicked: &mut Option<UiCommand>| {
         let key = ui.ctx().format_shortcut(&command.shortcut());
         let button = Button::new(command.text()).shortcut_text(key);
-        let available = command.is_available(bar.state, bar.is_replay);
-        if ui
-            .add_enabled(available, button)
+        let obstacle = command.obstacle(bar.state, bar.is_replay);
+        let response = ui.add_enabled(obstacle.is_none(), button);
+        if response
             .on_hover_text(command.tooltip())
+            .on_disabled_hover_text(obstacle.unwrap_or_default())
             .clicked()
         {
             *clicked = Some(command);

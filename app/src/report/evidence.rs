@@ -111,6 +111,11 @@ impl Evidence {
         end.result.get(key)?.parse().ok()
     }
 
+    /// Limits of the bench that the session had widened, in words.
+    pub fn widened(&self) -> Vec<String> {
+        crate::widened::of_recording(&self.header, &self.events)
+    }
+
     /// How a fault ended the run, in words; `None` if none did.
     pub fn trip(&self) -> Option<String> {
         let end = self.end.as_ref();

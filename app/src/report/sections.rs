@@ -83,7 +83,10 @@ fn summary(all: &[Evidence], limits: &ForceLimits) -> Vec<Block> {
         let budget = force.map(|f| budget::of(e, f, &budget::repeated(all, i)));
         let held = force.filter(|_| is_judged(e)).map(|f| {
             let (words, tone) = standard::verdict(standard::is_held(limits, f, e.header.speed_kmh));
-            Cell::toned(words, tone)
+            match e.widened().is_empty() {
+                true => Cell::toned(words, tone),
+                false => Cell::toned(format!("{words}, with widened limits"), tone),
+            }
         });
         let (state, tone) = state(e);
         table.rows.push(vec![
@@ -167,6 +170,13 @@ fn headline(
         let verdict = if is_held { "all held" } else { "NOT all held" };
         words.push_str(&format!("; limits of {}: {verdict}", limits.edition));
         tone = standard::verdict(is_held).1;
+    }
+    match evidence.widened().len() {
+        0 => {}
+        1 => words.push_str("; with a widened limit of the bench, see above"),
+        n => words.push_str(&format!(
+            "; with {n} widened limits of the bench, see above"
+        )),
     }
     Block::Notice(tone, words + ".")
 }

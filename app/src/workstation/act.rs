@@ -1,7 +1,7 @@
 //! What the workstation does when a command is given or a panel asks for something.
 
 use super::{Slot, Workstation, set_theme};
-use crate::command::UiCommand;
+use crate::command::{RECORDING_IS_SHOWN, UiCommand};
 use crate::comparison::Request;
 use crate::export::{Content, Table};
 use crate::file_dialog::{FileDialog, Question};
@@ -53,20 +53,20 @@ pub(super) enum Prompt {
 impl Workstation {
     /// Does what a command says.
     pub fn execute(&mut self, command: UiCommand) {
-        if command == UiCommand::Stop {
-            self.script.stop();
-        }
-        if let Some(request) = command.request() {
-            if command == UiCommand::Arm {
-                self.before_request(command);
-                self.ask_to_arm(&[]);
-                return;
-            }
-            self.before_request(command);
-            self.send(Command::Request(request));
+        if command != UiCommand::Stop && command.reaches_bench() && self.is_refused() {
             return;
         }
         match command {
+            UiCommand::Stop => self.press_stop(),
+            UiCommand::Arm => {
+                self.record_before_arming();
+                self.ask_to_arm(&[]);
+            }
+            UiCommand::Run | UiCommand::Park | UiCommand::Acknowledge => {
+                if let Some(request) = command.request() {
+                    self.send(Command::Request(request));
+                }
+            }
             UiCommand::Record => self.toggle_recording(),
             UiCommand::Capture => {
                 let remarks = self.recordings.remarks.clone();
@@ -125,12 +125,23 @@ impl Workstation {
             UiCommand::Settings => self.settings_open = !self.settings_open,
             UiCommand::Quit => self.ctx.send_viewport_cmd(egui::ViewportCommand::Close),
             UiCommand::Show(kind) => self.workspace.bring_to_front(kind),
-            UiCommand::Arm | UiCommand::Run | UiCommand::Stop | UiCommand::Acknowledge => {}
         }
+    }
+
+    /// Refuses what would reach the bench while a recording is shown.
+    pub(super) fn is_refused(&mut self) -> bool {
+        let is_refused = self.replay.is_some();
+        if is_refused {
+            self.tell(RECORDING_IS_SHOWN);
+        }
+        is_refused
     }
 
     /// Does what a panel asks for.
     pub(super) fn serve(&mut self, ask: Ask) {
+        if ask.reaches_bench() && self.is_refused() {
+            return;
+        }
         match ask {
             Ask::Command(command) => self.execute(command),
             Ask::SetParam { index, value } => self.send(Command::SetParam { index, value }),
@@ -282,14 +293,14 @@ impl Workstation {
         };
         if !sent {
             self.tell(
-                "the loop does not take commands any more; close the window and look at the rig",
+                "the loop does not take commands any more: STOP (Esc) reaches it all the same. Look at the rig",
             );
         }
     }
 
     /// A run is recorded from before anything moves, if the settings say so.
-    fn before_request(&mut self, command: UiCommand) {
-        if command != UiCommand::Arm || !self.settings.record_every_run {
+    fn record_before_arming(&mut self) {
+        if !self.settings.record_every_run {
             return;
         }
         let Slot::Active(active) = &self.slot else {
@@ -391,8 +402,11 @@ impl Workstation {
         }
     }
 
-    /// Sends what the tuning has for the loop.
+    /// Sends what the tuning has for the loop; not what becomes ready while a recording is shown.
     pub(super) fn send_tuning(&mut self, outgoing: Outgoing) {
+        if self.is_refused() {
+            return;
+        }
         match outgoing {
             Outgoing::NoteRefusal(verdict) => self.send(Command::NoteRefusal(verdict)),
             Outgoing::Update(update) => {

@@ -35,6 +35,9 @@ enum Step {
 impl Workstation {
     /// Asks for arming, or confirms it; what speaks against it is shown first.
     pub(super) fn ask_to_arm(&mut self, insisted: &[Hindrance]) {
+        if self.is_refused() {
+            return;
+        }
         if insisted.is_empty() {
             let found = self.hindrances();
             if !found.is_empty() {
@@ -278,9 +281,8 @@ fn jog_session(loaded: &LoadedSession) -> Result<std::path::PathBuf, String> {
     Ok(path)
 }
 
-/// What is drawn while a piece of work goes on; `true` if it is to be stopped.
-pub(super) fn show_working(ui: &mut Ui, working: &Working) -> bool {
-    let mut stops = false;
+/// What is drawn while a piece of work goes on.
+pub(super) fn show_working(ui: &mut Ui, working: &Working) {
     egui::CentralPanel::default().show(ui, |ui| {
         ui.add_space(60.0);
         ui.vertical_centered(|ui| {
@@ -292,20 +294,6 @@ pub(super) fn show_working(ui: &mut Ui, working: &Working) -> bool {
             );
             ui.label(step.help());
             ui.add_space(12.0);
-            let stop = RichText::new("STOP")
-                .size(20.0)
-                .strong()
-                .color(egui::Color32::WHITE);
-            let stop = egui::Button::new(stop)
-                .fill(crate::theme::DANGER)
-                .min_size(egui::vec2(108.0, 40.0));
-            let pressed = ui.input(|i| i.key_pressed(Key::Escape));
-            stops = ui
-                .add(stop)
-                .on_hover_text("Stop in a controlled way [Esc]")
-                .clicked()
-                || pressed;
-            ui.add_space(12.0);
             ui.label(
                 RichText::new("Where the rig asks for it: F5, look at the rig, F5 again, and F7 held until it is done.")
                     .weak(),
@@ -316,5 +304,4 @@ pub(super) fn show_working(ui: &mut Ui, working: &Working) -> bool {
         });
         ui.ctx().request_repaint_after(Duration::from_millis(100));
     });
-    stops
 }

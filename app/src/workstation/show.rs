@@ -4,7 +4,7 @@ use super::act::Prompt;
 use super::rig_work::{DEAD_MAN, show_working};
 use super::{Active, RESTING, Slot, Workstation};
 use crate::analysis::stretch::Offered;
-use crate::command::UiCommand;
+use crate::command::{RECORDING_IS_SHOWN, UiCommand};
 use crate::conductor;
 use crate::export::{self, Content};
 use crate::guide::Situation;
@@ -20,14 +20,17 @@ use crate::panels::validation::ValidationPanel;
 use crate::panels::{commissioning, footer, status, trip};
 use crate::recording_list::RecordingList;
 use crate::settings::{AROUND_S, HISTORY_MB};
+use crate::theme;
 use crate::tuner::Tuner;
 use crate::validating::Validating;
 use crate::view::{Ask, View};
+use crate::widened;
 use crate::workspace::{Pane, ShowPane};
 use eframe::egui::{self, Align2, Panel, RichText, Ui};
 use rt_core::guard::State;
 use rt_core::param::ParamSpec;
 use rt_core::record::event::EventRecord;
+use rt_core::rig::AtRest;
 use std::collections::VecDeque;
 use std::path::Path;
 
@@ -42,6 +45,9 @@ impl Workstation {
     /// Draws everything and does what was asked for.
     pub fn show(&mut self, ui: &mut Ui) {
         let ctx = ui.ctx().clone();
+        // Before anything else: no field, dialog or palette comes between a key and STOP.
+        let events = ctx.input(|input| input.raw.events.clone());
+        let is_stopped = self.hear_stop(&events, false);
         let is_typing = ctx.egui_wants_keyboard_input();
         // A key that is held is one press: its repeats are no second step.
         ctx.input_mut(|input| {
@@ -50,21 +56,25 @@ impl Workstation {
             });
         });
         // A key with Shift also fits the one without: the stricter ones are looked for first.
-        let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) =
-            UiCommand::all().partition(|c| c.shortcut().modifiers.shift);
+        let (shifted, plain): (Vec<UiCommand>, Vec<UiCommand>) = UiCommand::all()
+            .filter(|c| *c != UiCommand::Stop)
+            .partition(|c| c.shortcut().modifiers.shift);
         let mut todo: Vec<UiCommand> = shifted
             .into_iter()
             .chain(plain)
             .filter(|c| !(is_typing && c.is_of_texts()))
-            .filter(|c| ctx.input_mut(|input| input.consume_shortcut(&c.shortcut())))
+            .filter(|c| ctx.input_mut(|input| is_pressed(input, *c)))
             .collect();
         let presses_arm = todo.contains(&UiCommand::Arm);
         self.lend_hand(&ctx, presses_arm);
         let (state, is_replay) = (self.state(), self.replay.is_some());
-        todo.retain(|c| c.is_available(state, is_replay));
+        todo.retain(|c| self.may_be_done(*c, state, is_replay));
+        // What was asked for in the same moment as STOP is not done after it.
+        todo.retain(|c| !(is_stopped && c.reaches_bench()));
         self.poll();
         self.take_screenshot(&ctx);
         let mut asks = Vec::new();
+        self.show_stop_alarm(ui);
         self.bars_and_panels(ui, &mut asks);
         todo.extend(self.palette.show(&ctx, state, is_replay));
         self.overlays(&ctx, &mut asks);
@@ -76,6 +86,19 @@ impl Workstation {
         }
     }
 
+    /// Whether a command that came from a key can be done; what a recording stands in the way of says so.
+    fn may_be_done(&mut self, command: UiCommand, state: State, is_replay: bool) -> bool {
+        match command.obstacle(state, is_replay) {
+            None => true,
+            Some(why) => {
+                if why == RECORDING_IS_SHOWN {
+                    self.tell(why);
+                }
+                false
+            }
+        }
+    }
+
     fn bars_and_panels(&mut self, ui: &mut Ui, asks: &mut Vec<Ask>) {
         let is_loading = self.loading.as_ref().map(|l| (l.path.clone(), l.frames()));
         if let Some((path, frames)) = is_loading {
@@ -84,6 +107,18 @@ impl Workstation {
                 ui.label(format!("Reading {name}: {frames} frames …"));
                 ui.ctx().request_repaint_after(RESTING);
             });
+        }
+        let words = match &self.slot {
+            Slot::Starting(_) => Some("The bench is being prepared.".to_owned()),
+            Slot::Working(_) => Some("The rig is being worked on.".to_owned()),
+            Slot::Lent(session) => Some(format!(
+                "The script has the rig in real time. '{}' comes back when it has ended.",
+                session.session.title
+            )),
+            Slot::Active(_) | Slot::Failed { .. } => None,
+        };
+        if let Some(words) = words {
+            self.show_stop_bar(ui, &words);
         }
         let confirm_left = self.confirm_left();
         match &mut self.slot {
@@ -100,15 +135,11 @@ impl Workstation {
                     ui.ctx().request_repaint_after(RESTING);
                 });
             }
-            Slot::Working(working) => {
-                if show_working(ui, working) {
-                    working.job.stop();
-                }
-            }
+            Slot::Working(working) => show_working(ui, working),
             Slot::Failed { title, problem } => failed(ui, title, problem, asks),
-            Slot::Lent(session) => {
-                let title = session.session.title.clone();
-                lent(ui, &title, &mut self.script, asks);
+            Slot::Lent(_) => {
+                let script = &mut self.script;
+                egui::CentralPanel::default().show(ui, |ui| script.show(ui, asks));
             }
             Slot::Active(active) => {
                 let Active {
@@ -145,10 +176,20 @@ impl Workstation {
                     asks.extend(status::show(ui, &bar).map(Ask::Command));
                     ui.add_space(6.0);
                 });
-                let left = confirm_left.filter(|_| live.latest.state == State::Ready);
+                let left = confirm_left
+                    .filter(|_| live.latest.state == State::Ready && self.replay.is_none());
                 if let Some(left) = left {
                     Panel::top("confirm").show(ui, |ui| {
                         asks.extend(status::confirm_arming(ui, left).map(Ask::Command));
+                    });
+                }
+                let widened = widened::of_limits(&run.limits, &live.data.channels);
+                if !widened.is_empty() {
+                    Panel::top("widened").show(ui, |ui| {
+                        let color = theme::warning(ui.visuals().dark_mode);
+                        for line in widened {
+                            ui.label(RichText::new(format!("▲ {line}")).color(color));
+                        }
                     });
                 }
                 if let Some(event) = &live.trip {
@@ -173,6 +214,11 @@ impl Workstation {
                 if let Some(replay) = &mut self.replay {
                     Panel::bottom("transport").show(ui, |ui| {
                         ui.add_space(4.0);
+                        let recorded = &replay.recorded;
+                        for line in widened::of_recording(&recorded.header, &recorded.data.events) {
+                            let color = theme::warning(ui.visuals().dark_mode);
+                            ui.label(RichText::new(format!("▲ {line}")).color(color));
+                        }
                         replay.show(ui, asks);
                         ui.add_space(4.0);
                     });
@@ -255,24 +301,25 @@ impl Workstation {
         self.show_settings(ctx, asks);
         self.show_what_if(ctx, asks);
         if self.guide.is_open() {
-            let (changes, has_tuning, recording) = match &self.slot {
-                Slot::Active(active) => {
-                    let status = active.run.recorder_status();
-                    (
-                        active.changes_seen,
-                        active.tuning.is_some(),
-                        status.is_some_and(|s| is_recording(s.phase)),
-                    )
-                }
-                _ => (0, false, false),
-            };
-            let situation = Situation {
+            let mut situation = Situation {
                 state: self.state(),
-                changes,
-                is_recording: recording,
+                changes: 0,
+                is_recording: false,
                 is_replay: self.replay.is_some(),
-                has_tuning,
+                has_tuning: false,
+                moves: None,
+                holds: false,
+                records_runs: self.settings.record_every_run,
             };
+            if let Slot::Active(active) = &self.slot {
+                let status = active.run.recorder_status();
+                let mut actuators = active.run.rig.spec.actuators.iter();
+                situation.changes = active.changes_seen;
+                situation.has_tuning = active.tuning.is_some();
+                situation.is_recording = status.is_some_and(|s| is_recording(s.phase));
+                situation.moves = Some(active.run.moves);
+                situation.holds = actuators.any(|a| a.at_rest == AtRest::Hold);
+            }
             if self.guide.show(ctx, &situation) {
                 self.settings.guide_seen = true;
                 self.save();
@@ -412,6 +459,15 @@ impl Workstation {
     }
 }
 
+/// Controls of the bench, which do nothing while a recording is shown: they are those of the running bench.
+fn unless_replay<T>(ui: &mut Ui, is_replay: bool, show: impl FnOnce(&mut Ui) -> T) -> T {
+    if is_replay {
+        let color = theme::warning(ui.visuals().dark_mode);
+        ui.label(RichText::new(format!("▲ {RECORDING_IS_SHOWN}")).color(color));
+    }
+    ui.add_enabled_ui(!is_replay, show).inner
+}
+
 /// Shows what speaks against arming; the answer, once there is one.
 fn insist(ctx: &egui::Context, found: &[crate::permit::Hindrance]) -> Option<bool> {
     let mut answer = None;
@@ -463,23 +519,22 @@ fn failed(ui: &mut Ui, title: &str, problem: &str, asks: &mut Vec<Ask>) {
     });
 }
 
-/// The bench belongs to a script for a while.
-fn lent(ui: &mut Ui, title: &str, script: &mut ScriptPanel, asks: &mut Vec<Ask>) {
-    Panel::top("lent").show(ui, |ui| {
-        ui.add_space(6.0);
-        ui.horizontal(|ui| {
-            let stop = UiCommand::Stop;
-            let button = egui::Button::new(RichText::new(stop.text()).strong());
-            if ui.add(button).on_hover_text(stop.tooltip()).clicked() {
-                asks.push(Ask::Command(stop));
-            }
-            ui.label(format!(
-                "The script has the rig in real time. '{title}' comes back when it has ended."
-            ));
+/// Whether a key was pressed for a command. What reaches the bench is never asked for by a key that is held: a second
+/// step of arming needs that it was let go.
+fn is_pressed(input: &mut egui::InputState, command: UiCommand) -> bool {
+    let shortcut = command.shortcut();
+    if command.reaches_bench() {
+        input.events.retain(|event| match event {
+            egui::Event::Key {
+                key,
+                repeat: true,
+                modifiers,
+                ..
+            } => *key != shortcut.logical_key || !modifiers.matches_logically(shortcut.modifiers),
+            _ => true,
         });
-        ui.add_space(6.0);
-    });
-    egui::CentralPanel::default().show(ui, |ui| script.show(ui, asks));
+    }
+    input.consume_shortcut(&shortcut)
 }
 
 /// Draws each panel from what the window holds.
@@ -555,10 +610,16 @@ impl ShowPane for Shower<'_> {
                 let operator = operator.unwrap_or_default();
                 self.rig.show(ui, &self.view, operator, self.asks);
             }
-            Pane::Commissioning => self.commissioning.show(ui, &self.rig_bench, self.asks),
+            Pane::Commissioning => {
+                let (commissioning, bench) = (&mut *self.commissioning, &self.rig_bench);
+                let asks = &mut *self.asks;
+                unless_replay(ui, view.is_replay, |ui| commissioning.show(ui, bench, asks));
+            }
             Pane::Script => self.script.show(ui, self.asks),
             Pane::Parameters => {
-                let changes = self.controls.show(ui, self.specs, self.applied);
+                let (controls, specs, applied) = (&mut *self.controls, self.specs, self.applied);
+                let changes =
+                    unless_replay(ui, view.is_replay, |ui| controls.show(ui, specs, applied));
                 let asks = changes.into_iter();
                 self.asks
                     .extend(asks.map(|(index, value)| Ask::SetParam { index, value }));

@@ -3,6 +3,7 @@
 use super::{PathArguments, failure, info_json, open};
 use crate::cli::{Failure, text};
 use crate::event_record;
+use crate::widened;
 use rt_core::record::check::SessionInfo;
 use rt_core::record::list::{self, ListEntry};
 use rt_core::record::reader::{Session, TimeRange};
@@ -131,6 +132,9 @@ pub fn info(a: &PathArguments) -> Result<(), Failure> {
         return Ok(());
     }
     print_info(&session, &info);
+    for line in widened::of_recording(header, &events) {
+        say!("\nwith widened limits: {line}");
+    }
     say!("\nevents");
     for event in &events {
         say!("{:10.3} s  {}", event.t_nanos as f64 * 1e-9, event.text);

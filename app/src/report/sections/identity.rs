@@ -27,6 +27,9 @@ pub fn warnings(evidence: &Evidence) -> Vec<Block> {
         );
         warn(Tone::Bad, words);
     }
+    for line in evidence.widened() {
+        warn(Tone::Warning, format!("WITH WIDENED LIMITS: {line}"));
+    }
     if evidence.info.drops > 0 {
         let words = format!(
             "{} frames were lost before they could be recorded.",
