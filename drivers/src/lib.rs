@@ -1,6 +1,7 @@
 //! Rigs for Pantobench: everything that implements [`rt_core::rig::Rig`].
 
 pub mod cells;
+pub mod drive_lock;
 pub mod emulate;
 pub mod ethercat;
 pub mod hardware;
