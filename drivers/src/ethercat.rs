@@ -10,14 +10,18 @@ pub mod counters;
 pub mod cyclic;
 pub mod homing;
 pub mod pdu_io;
+pub mod power_off;
 pub mod raw_socket;
+pub mod reactions;
 pub mod service;
+pub mod settings;
 pub mod setup;
 pub mod transport;
 pub mod wire;
 
 pub use config::{EthercatConfig, Port};
 
+use crate::drive_lock::DriveLock;
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
 use cia402::{Cia402, DriveInputs, DriveOutputs};
 use config::{DRIVE_INPUTS, find_entry};
@@ -112,6 +116,8 @@ pub struct EthercatBus {
     counters: Arc<Counters>,
     /// What is said while nothing can be exchanged.
     waiting: RigFault,
+    /// Freed when everything else has gone.
+    lock: Option<DriveLock>,
 }
 
 impl EthercatBus {
@@ -123,11 +129,18 @@ impl EthercatBus {
         catch_up_m_per_s: f64,
         in_process: impl FnOnce() -> Box<dyn Transport>,
     ) -> Result<Self, String> {
-        let transport = match &config.port {
-            Port::InProcess => in_process(),
-            Port::Interface(name) => Box::new(raw_socket::RawSocket::open(name)?),
+        // Nothing is sent to a segment that another program speaks to.
+        let (lock, transport) = match &config.port {
+            Port::InProcess => (None, in_process()),
+            Port::Interface(name) => {
+                let lock = DriveLock::of_interface(name)?;
+                let socket: Box<dyn Transport> = Box::new(raw_socket::RawSocket::open(name)?);
+                (Some(lock), socket)
+            }
         };
-        Self::start(config, number, period_nanos, catch_up_m_per_s, transport)
+        let mut bus = Self::start(config, number, period_nanos, catch_up_m_per_s, transport)?;
+        bus.lock = lock;
+        Ok(bus)
     }
 
     /// Begins to set a segment up over a transport. The configuration has been checked.
@@ -198,6 +211,7 @@ impl EthercatBus {
             devices,
             counters,
             waiting: RigFault::Connecting { bus: number },
+            lock: None,
         })
     }
 
@@ -268,6 +282,13 @@ impl EthercatBus {
         let Some(cyclic) = &mut self.cyclic else {
             return Err(self.waiting);
         };
+        // A drive that would do something else alone is not switched on.
+        let differs = cyclic.differs();
+        let told = if differs.is_some() {
+            &DriveCommand::OFF
+        } else {
+            told
+        };
         if let Some(driven) = &mut self.driven {
             driven.put(cyclic, told, now);
         }
@@ -278,7 +299,7 @@ impl EthercatBus {
             Cycle::Good => {}
             Cycle::Bad(fault) => {
                 if let Some(driven) = &mut self.driven {
-                    driven.cia402.miss(now);
+                    driven.cia402.miss();
                 }
                 return Err(fault);
             }
@@ -309,9 +330,14 @@ impl EthercatBus {
             };
             slot.put(input.offset + input.scale * count, at);
         }
-        match &mut self.driven {
+        let done = match &mut self.driven {
             Some(driven) => driven.take(cyclic, told, now, at, drive_slots),
             None => Ok(()),
+        };
+        match (done, differs) {
+            // The worse of the two.
+            (Err(RigFault::DriveKeepsPower { .. }), _) | (_, None) => done,
+            (_, Some(fault)) => Err(fault),
         }
     }
 }
@@ -341,8 +367,10 @@ impl Bus for EthercatBus {
         match done {
             Ok(()) => self.note_drive(told.is_on),
             // All devices answer; only where the motor is has to be found out.
-            Err(RigFault::Homing) => self.note_drive(true),
-            Err(RigFault::NotHomed | RigFault::HomingFailed { .. }) => self.note_drive(false),
+            Err(RigFault::Homing | RigFault::DriveKeepsPower { .. }) => self.note_drive(true),
+            Err(
+                RigFault::NotHomed | RigFault::HomingFailed { .. } | RigFault::DeviceSetting { .. },
+            ) => self.note_drive(false),
             Err(RigFault::Connecting { .. }) => self.note(DeviceState::Starting, false),
             Err(
                 RigFault::DriveFault { .. }
@@ -376,27 +404,30 @@ impl Output {
 impl Drop for EthercatBus {
     /// Leaves the drive without power: a quick stop, then no voltage, then no frames, which its watchdog answers.
     fn drop(&mut self) {
-        let Some(cyclic) = &mut self.cyclic else {
+        let (Some(cyclic), Some(driven)) = (&mut self.cyclic, &mut self.driven) else {
             return;
         };
         for output in &mut self.outputs {
             output.is_set = false;
             output.put(cyclic);
         }
-        for _ in 0..50 {
+        let begin = Instant::now();
+        let longest = Duration::from_nanos(driven.cia402.off_within_nanos());
+        let mut before = None;
+        loop {
             let now = cyclic.now();
-            let Some(driven) = &mut self.driven else {
-                return;
-            };
             driven.put(cyclic, &DriveCommand::OFF, now);
             if !matches!(cyclic.exchange(now), Cycle::Good) {
                 return;
             }
             let mut none = [Slot::default(); DRIVE_INPUTS.len()];
             let _ = driven.take(cyclic, &DriveCommand::OFF, now, now, &mut none);
-            if !driven.cia402.has_power() {
+            // Exact time has come to its end with the loop: nothing changes any more.
+            let is_over = before == Some(now) || begin.elapsed() > longest;
+            if is_over || !driven.cia402.has_power() {
                 return;
             }
+            before = Some(now);
             std::thread::park_timeout(Duration::from_millis(1));
         }
     }

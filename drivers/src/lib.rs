@@ -2,6 +2,7 @@
 
 mod cell_watch;
 pub mod cells;
+pub mod drive_lock;
 pub mod emulate;
 pub mod ethercat;
 pub mod hardware;

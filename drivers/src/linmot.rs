@@ -5,7 +5,9 @@
 
 use crate::hardware::bus::DriveCommand;
 use crate::hardware::catch_up::CatchUp;
+use rt_core::file::{FieldError, require_within};
 use rt_core::rig::RigFault;
+use rt_core::rig::setting::Setting;
 
 /// Position counts a metre: the drive counts in 0.1 µm.
 pub const COUNTS_PER_M: f64 = 1e7;
@@ -104,6 +106,8 @@ pub struct DriveSettings {
     pub catch_up_m_per_s: f64,
 }
 
+/// How long a drive that is told to be off may still say that its motor has power, in ns.
+const OFF_NANOS: u64 = 500_000_000;
 /// References that may be sent without the drive showing that it takes them. Its count has 4 bits.
 const MOST_BEHIND: u8 = 8;
 /// The acknowledging bit is up for this long, then down for as long, in ns.
@@ -119,6 +123,8 @@ pub struct Master {
     /// Since when the drive is told to be on.
     on_since: Option<u64>,
     is_enabled: bool,
+    /// Since when it is told to be off and has power all the same.
+    power_since: Option<u64>,
     homing_since: Option<u64>,
     count: u8,
     telegrams: u32,
@@ -138,6 +144,7 @@ impl Master {
             position_m: f64::NAN,
             on_since: None,
             is_enabled: false,
+            power_since: None,
             homing_since: None,
             count: 0,
             telegrams: 0,
@@ -201,6 +208,8 @@ impl Master {
                 word |= control::ACKNOWLEDGE;
             }
         }
+        let keeps_power = word & control::SWITCH_ON == 0 && state.has(status::OPERATION_ENABLED);
+        self.power_since = keeps_power.then(|| self.power_since.unwrap_or(now));
         let is_due = self.telegrams.is_multiple_of(self.settings.n_com.max(1));
         self.telegrams = self.telegrams.wrapping_add(1);
         let reference = (told.is_on && self.is_enabled).then(|| {
@@ -234,6 +243,16 @@ impl Master {
                 bus: self.settings.bus,
                 silent_us: micros(silent),
                 limit_us: micros(self.settings.timeout_nanos),
+            });
+        }
+        let kept = self
+            .power_since
+            .map_or(0, |since| now.saturating_sub(since));
+        if kept > OFF_NANOS && state.has(status::OPERATION_ENABLED) {
+            return Err(RigFault::DriveKeepsPower {
+                status: state.status,
+                for_us: micros(kept),
+                limit_us: micros(OFF_NANOS),
             });
         }
         if state.has(status::ERROR) || state.has(status::FATAL_ERROR) {
@@ -281,4 +300,132 @@ impl Master {
 
 fn micros(nanos: u64) -> u32 {
     u32::try_from(nanos / 1000).unwrap_or(u32::MAX)
+}
+
+/// Refuses times that no drive has.
+pub(crate) fn require_own_timeout(stated_s: Option<f64>) -> Result<(), FieldError> {
+    stated_s.map_or(Ok(()), |s| {
+        require_within("drive_timeout_s", s, 0.002, 10.0, "s")
+    })
+}
+
+/// The one setting by which such a drive does something alone: when nobody speaks to it any more.
+pub(crate) fn own_timeout(stated_s: Option<f64>, protocol: &str) -> Setting {
+    let note = match stated_s {
+        Some(_) => format!("{protocol} cannot read it: compare it with the drive's own tool"),
+        None => "not stated: look it up with the drive's own tool and write drive_timeout_s".into(),
+    };
+    Setting {
+        object: "drive_timeout_s".into(),
+        name: "motor off after silence",
+        demanded: stated_s.map(|s| (1e3 * s).round() as i64),
+        read_back: None,
+        unit: "ms",
+        agrees: None,
+        note: Some(note),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn master() -> Master {
+        Master::new(DriveSettings {
+            bus: 1,
+            zero_m: 0.0,
+            is_reversed: false,
+            home_bit: None,
+            n_com: 1,
+            timeout_nanos: 100 * MS,
+            enable_nanos: 1000 * MS,
+            home_nanos: 1000 * MS,
+            catch_up_m_per_s: 0.1,
+        })
+    }
+
+    /// One exchange, in which the drive answers with a status word.
+    fn exchange(
+        master: &mut Master,
+        told: &DriveCommand,
+        word: u16,
+        ms: u64,
+    ) -> (u16, Result<(), RigFault>) {
+        let said = DriveState {
+            status: word,
+            ..DriveState::default()
+        };
+        master.answered(said, 0, ms * MS);
+        let sent = master.telegram(told, ms * MS).control;
+        (sent, master.verdict(ms * MS))
+    }
+
+    #[test]
+    fn a_drive_that_keeps_its_power_is_a_fault_for_as_long_as_it_does() {
+        let mut drive = master();
+        let on = DriveCommand {
+            is_on: true,
+            position_m: 0.0,
+            ..DriveCommand::OFF
+        };
+        for ms in (0..1000).step_by(2) {
+            exchange(&mut drive, &on, status::OPERATION_ENABLED, ms)
+                .1
+                .unwrap();
+        }
+        let mut first = None;
+        for ms in (1000..3000).step_by(2) {
+            let (_, done) = exchange(
+                &mut drive,
+                &DriveCommand::OFF,
+                status::OPERATION_ENABLED,
+                ms,
+            );
+            if let Err(RigFault::DriveKeepsPower { limit_us, .. }) = done {
+                assert_eq!(limit_us, 500_000);
+                first.get_or_insert(ms);
+            } else {
+                assert!(first.is_none(), "it is said as long as it lasts: {ms}");
+            }
+        }
+        assert_eq!(first, Some(1502));
+        exchange(&mut drive, &DriveCommand::OFF, 0, 3000).1.unwrap();
+    }
+
+    #[test]
+    fn an_error_is_reset_by_an_edge_and_only_when_somebody_asks() {
+        let mut drive = master();
+        let asked = DriveCommand {
+            may_reset: true,
+            ..DriveCommand::OFF
+        };
+        let mut edges = |told: &DriveCommand, span: std::ops::Range<u64>| {
+            let sent: Vec<u16> = span
+                .step_by(2)
+                .map(|ms| exchange(&mut drive, told, status::ERROR, ms).0 & control::ACKNOWLEDGE)
+                .collect();
+            sent.windows(2).filter(|w| w[0] == 0 && w[1] != 0).count()
+        };
+        // The program starts on a drive with an error: it waits for a person.
+        assert_eq!(edges(&DriveCommand::OFF, 0..2000), 0);
+        assert!(edges(&asked, 2000..4000) >= 9);
+        assert_eq!(edges(&DriveCommand::OFF, 4000..5000), 0);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_said_to_be_so() {
+        let stated = own_timeout(Some(0.05), "LinUDP");
+        assert_eq!((stated.demanded, stated.agrees), (Some(50), None));
+        assert!(
+            stated.describe().contains("not confirmed"),
+            "{}",
+            stated.describe()
+        );
+        assert!(own_timeout(None, "LinRS").describe().contains("not stated"));
+        assert!(require_own_timeout(Some(0.001)).is_err());
+        assert!(require_own_timeout(Some(f64::NAN)).is_err());
+        assert!(require_own_timeout(None).is_ok());
+    }
 }

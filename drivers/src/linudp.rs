@@ -9,8 +9,9 @@ pub mod transport;
 
 pub use config::LinUdpConfig;
 
+use crate::drive_lock::DriveLock;
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
-use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master};
+use crate::linmot::{COUNTS_PER_A, DriveSettings, DriveState, Master, own_timeout};
 use protocol::{LONGEST, Response, read_response, write_request};
 use rt_core::rig::RigFault;
 use rt_core::rig::device::{Device, DeviceState};
@@ -122,24 +123,31 @@ pub struct LinUdp<T: Transport = Udp> {
     buffer: Buffer,
     device: Arc<Device>,
     counters: Arc<Counters>,
+    /// Freed when everything else has gone.
+    lock: Option<DriveLock>,
 }
 
 impl LinUdp<Udp> {
     /// Opens the socket; the drive may come later.
     pub fn open(config: &LinUdpConfig, number: u16, catch_up_m_per_s: f64) -> Result<Self, String> {
+        let lock = DriveLock::of_address(config.drive())?;
         let local = SocketAddr::new(config.local_address, config.local_port);
         let udp = Udp::open(local, config.drive()).map_err(|e| {
             format!(
                 "UDP port {local} cannot be opened ({e}); check local_address and whether another program uses the port"
             )
         })?;
-        Ok(Self::on(udp, config, number, catch_up_m_per_s))
+        let mut bus = Self::on(udp, config, number, catch_up_m_per_s);
+        bus.lock = Some(lock);
+        Ok(bus)
     }
 }
 
 impl<T: Transport> LinUdp<T> {
     /// A drive on any transport.
     pub fn on(transport: T, config: &LinUdpConfig, number: u16, catch_up_m_per_s: f64) -> Self {
+        let device = Device::new(format!("LinMot drive at {}", config.drive()));
+        device.tell_settings(vec![own_timeout(config.drive_timeout_s, "LinUDP")]);
         Self {
             master: Master::new(DriveSettings {
                 bus: number,
@@ -157,8 +165,9 @@ impl<T: Transport> LinUdp<T> {
             open: Open::NONE,
             was_on: false,
             buffer: [0; LONGEST + 1],
-            device: Device::new(format!("LinMot drive at {}", config.drive())),
+            device,
             counters: Arc::default(),
+            lock: None,
         }
     }
 

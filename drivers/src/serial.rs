@@ -13,9 +13,10 @@ pub mod port;
 
 pub use config::{Protocol, SerialConfig};
 
+use crate::drive_lock::DriveLock;
 use crate::hardware::bus::{Bus, DriveCommand, Slot};
 use crate::hardware::{BUS_PRIORITY, BusContext};
-use crate::linmot::{DriveSettings, DriveState, Master, Telegram};
+use crate::linmot::{DriveSettings, DriveState, Master, Telegram, own_timeout};
 use amplifier::{Reader, Values};
 use config::MOST_FIELDS;
 use drive_talk::DriveTalk;
@@ -81,11 +82,14 @@ pub struct SerialBus {
     device: Arc<Device>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    /// Freed when everything else has gone.
+    lock: Option<DriveLock>,
 }
 
 impl SerialBus {
     /// Starts the thread of the bus; the port may come later.
     pub fn open(config: &SerialConfig, number: u16, context: &BusContext) -> Result<Self, String> {
+        let lock = DriveLock::of_port(&config.port)?;
         let path = port::Path {
             path: config.port.clone(),
             baud: config.baud,
@@ -97,6 +101,7 @@ impl SerialBus {
             .spawn(move || line.serve())
             .map_err(|e| format!("its thread cannot be started: {e}"))?;
         bus.thread = Some(thread);
+        bus.lock = Some(lock);
         Ok(bus)
     }
 
@@ -150,6 +155,10 @@ impl SerialBus {
             samples: give_samples,
             shared: Arc::clone(&shared),
         };
+        let device = Device::new(format!("{} at {}", config.kind(), config.port));
+        if let Protocol::LinRs(drive) = &config.protocol {
+            device.tell_settings(vec![own_timeout(drive.drive_timeout_s, "LinRS")]);
+        }
         let bus = Self {
             number,
             samples,
@@ -158,9 +167,10 @@ impl SerialBus {
             timeout_nanos,
             last_nanos: None,
             closed_nanos: now,
-            device: Device::new(format!("{} at {}", config.kind(), config.port)),
+            device,
             shared,
             thread: None,
+            lock: None,
         };
         Ok((bus, line))
     }

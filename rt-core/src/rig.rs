@@ -8,6 +8,7 @@ pub mod fault;
 mod known;
 mod purpose;
 mod safety;
+pub mod setting;
 
 pub use compensation::PlayedBand;
 pub use fault::RigFault;

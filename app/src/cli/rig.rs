@@ -10,6 +10,7 @@ use crate::rig_work::jog::{self, Goal, Wanted};
 use crate::rig_work::play::Stand;
 use crate::rig_work::scan::{self, Scan};
 use crate::rig_work::{ORDER, WorkError};
+use rt_core::rig::setting::Setting;
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -174,6 +175,7 @@ fn scan_json(found: &Scan) -> Value {
         json!({
             "name": d.name, "identity": d.identity, "state": d.state.name(), "answers": d.answers,
             "exchanges": d.exchanges, "lost": d.lost, "late": d.late,
+            "settings": d.settings.iter().map(setting_json).collect::<Vec<_>>(),
         })
     });
     let inputs = found.inputs.iter().map(|i| {
@@ -186,6 +188,14 @@ fn scan_json(found: &Scan) -> Value {
         "rig": found.rig, "held": found.is_held(), "exchanges": found.tried, "answered": found.good,
         "fault": found.fault.as_ref().map(|f| &f.id), "differences": found.differences,
         "devices": devices.collect::<Vec<_>>(), "inputs": inputs.collect::<Vec<_>>(),
+    })
+}
+
+/// `agrees` is null where nobody can tell.
+fn setting_json(s: &Setting) -> Value {
+    json!({
+        "object": s.object, "name": s.name, "demanded": s.demanded, "read_back": s.read_back, "unit": s.unit,
+        "agrees": s.agrees, "note": s.note,
     })
 }
 
@@ -216,6 +226,14 @@ fn print_scan(found: &Scan) {
     {
         say!("{} is {identity}", device.name);
     }
+    for device in found.devices.iter().filter(|d| !d.settings.is_empty()) {
+        say!("\nWhat {} does alone:", device.name);
+        let rows: Vec<Vec<String>> = device.settings.iter().map(setting_row).collect();
+        text::table(
+            &["object", "decides", "demanded", "read back", "", "note"],
+            &rows,
+        );
+    }
     say!();
     let rows: Vec<Vec<String>> = found
         .inputs
@@ -231,6 +249,17 @@ fn print_scan(found: &Scan) {
         })
         .collect();
     text::table(&["input", "unit", "mean", "σ"], &rows);
+}
+
+fn setting_row(s: &Setting) -> Vec<String> {
+    vec![
+        s.object.clone(),
+        s.name.into(),
+        s.shown(s.demanded),
+        s.shown(s.read_back),
+        s.verdict().into(),
+        s.note.clone().unwrap_or_default(),
+    ]
 }
 
 fn run_home(a: &RigArguments) -> Result<(), Failure> {

@@ -8,7 +8,7 @@ use crate::rig_work::check::Checked;
 use crate::rig_work::edit;
 use crate::rig_work::identify::Identified;
 use crate::rig_work::job::{Order, Outcome, Step};
-use crate::rig_work::scan::Scan;
+use crate::rig_work::scan::{FoundDevice, Scan};
 use crate::view::Ask;
 use crate::workspace::PanelKind;
 use eframe::egui::{self, Button, Grid, RichText, ScrollArea, Slider, Ui};
@@ -350,6 +350,9 @@ fn show_scan(ui: &mut Ui, scan: &Scan) {
     for difference in &scan.differences {
         marked(ui, Mark::Bad, difference.as_str());
     }
+    for device in scan.devices.iter().filter(|d| !d.settings.is_empty()) {
+        show_settings(ui, device);
+    }
     let known = |x: Option<f64>| x.map_or_else(|| "–".to_owned(), number);
     egui::CollapsingHeader::new("Inputs").show(ui, |ui| {
         Grid::new("scanned inputs")
@@ -369,6 +372,41 @@ fn show_scan(ui: &mut Ui, scan: &Scan) {
                 }
             });
     });
+}
+
+/// What a device does alone, as the rig file demands it and as it was read back.
+fn show_settings(ui: &mut Ui, device: &FoundDevice) {
+    let differs = device.settings.iter().any(|s| s.agrees == Some(false));
+    egui::CollapsingHeader::new(format!("What {} does alone", device.name))
+        .default_open(differs)
+        .show(ui, |ui| {
+            Grid::new(("settings", &device.name))
+                .striped(true)
+                .num_columns(5)
+                .show(ui, |ui| {
+                    for heading in ["", "decides", "demanded", "read back", ""] {
+                        ui.label(RichText::new(heading).weak());
+                    }
+                    ui.end_row();
+                    for setting in &device.settings {
+                        ui.label(RichText::new(&setting.object).monospace());
+                        ui.label(setting.name);
+                        for value in [setting.demanded, setting.read_back] {
+                            ui.label(RichText::new(setting.shown(value)).monospace());
+                        }
+                        let mark = match setting.agrees {
+                            Some(true) => Mark::Good,
+                            Some(false) => Mark::Bad,
+                            None => Mark::Warning,
+                        };
+                        let response = marked(ui, mark, setting.verdict());
+                        if let Some(note) = &setting.note {
+                            response.on_hover_text(note);
+                        }
+                        ui.end_row();
+                    }
+                });
+        });
 }
 
 fn show_check(ui: &mut Ui, checked: &Checked) {

@@ -11,6 +11,7 @@ use rt_core::guard::{Drive, State};
 use rt_core::identify::noise_floor;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, Pacer, RealClock};
 use rt_core::rig::device::DeviceState;
+use rt_core::rig::setting::Setting;
 use rt_core::rig::{Rig, RigCommand, RigFault};
 use std::sync::atomic::Ordering;
 
@@ -31,6 +32,8 @@ pub struct FoundDevice {
     pub lost: u64,
     /// Answers that came late.
     pub late: u64,
+    /// What decides what it does alone: as the rig file demands it, and as it was read back.
+    pub settings: Vec<Setting>,
 }
 
 /// What an input showed.
@@ -180,9 +183,9 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
     let (mut good, mut tried, mut last) = (0, 0, None);
     // A simulated rig connects at once: no need to wait for what will not come.
     let patience = if stand.is_simulated() { 0.5 } else { CONNECT_S };
-    // A drive that is not homed answers as well as it can.
-    let mut not_homed = 0;
-    while good + not_homed < READ && tried < cycles(patience) + READ {
+    // A drive that is not homed, or is set otherwise, answers as well as it can.
+    let mut answered = 0;
+    while good + answered < READ && tried < cycles(patience) + READ {
         if stand.stop.load(Ordering::Relaxed) {
             return Err(WorkError::Stopped);
         }
@@ -197,7 +200,8 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
             }
             Err(fault) => {
                 last = Some(fault);
-                not_homed += u64::from(fault == RigFault::NotHomed);
+                let answers = matches!(fault, RigFault::NotHomed | RigFault::DeviceSetting { .. });
+                answered += u64::from(answers);
             }
         }
     }
@@ -213,6 +217,7 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
                 exchanges: device.exchanges.load(Ordering::Relaxed),
                 lost: device.lost.load(Ordering::Relaxed),
                 late: device.late.load(Ordering::Relaxed),
+                settings: device.settings(),
             }
         })
         .collect();
@@ -244,6 +249,10 @@ pub fn scan(stand: &Stand) -> Result<Scan, WorkError> {
         differences.push(format!("{}. {}", fault.what, fault.advice));
     }
     differences.extend(listener.rig.devices().iter().filter_map(|d| d.problem()));
+    for device in &devices {
+        let others = device.settings.iter().filter(|s| s.agrees == Some(false));
+        differences.extend(others.map(|s| format!("{}: {}", device.name, s.describe())));
+    }
     if good > 0 {
         let silent = inputs.iter().filter(|input| input.mean.is_none());
         differences.extend(silent.map(|input| {

@@ -15,6 +15,7 @@ mod calibrate;
 mod cli;
 mod common;
 mod compare;
+mod drives;
 mod iterate;
 mod lqg;
 mod overhead_line;

@@ -10,6 +10,7 @@ pub mod fault;
 mod homing;
 pub mod in_process;
 mod mailbox;
+mod reactions;
 pub mod served;
 mod sii;
 mod world;
@@ -238,7 +239,7 @@ impl Segment {
     /// A frame passes all devices at a time in ns; what becomes of the answer.
     pub fn pass(&mut self, frame: &mut [u8], now: u64) -> Answer {
         while let Ok(fault) = self.faults.pop() {
-            self.take_fault(fault);
+            self.take_fault(fault, now);
         }
         self.operate_brake();
         self.live_until(now);
@@ -270,17 +271,20 @@ impl Segment {
         }
     }
 
-    /// Lets time pass, watchdogs included, in the order in which things happen.
-    fn live_until(&mut self, now: u64) {
+    /// Lets time pass, watchdogs included, in the order in which things happen; also when no frame comes.
+    pub fn live_until(&mut self, now: u64) {
         for i in 0..self.devices.len() {
             let device = &mut self.devices[i];
             if let Some(at) = device.watchdog_at().filter(|at| *at <= now) {
-                self.world.advance_to(at);
-                device.bite();
-                if device.drive.is_some() {
-                    self.world.tell_motor(None);
+                if let Some(drive) = &mut device.drive {
+                    drive.live(&mut self.world, at);
                 }
                 self.operate_brake();
+                self.world.advance_to(at);
+                self.devices[i].bite(at);
+            }
+            if let Some(drive) = &mut self.devices[i].drive {
+                drive.live(&mut self.world, now);
             }
         }
         self.world.advance_to(now);
@@ -329,12 +333,12 @@ impl Segment {
         write_u16(frame, datagram.data.end, counter);
     }
 
-    fn take_fault(&mut self, fault: SegmentFault) {
+    fn take_fault(&mut self, fault: SegmentFault, now: u64) {
         match fault {
             SegmentFault::Drive(how) => {
                 for esc in &mut self.devices {
                     if let Some(drive) = &mut esc.drive {
-                        drive.misbehave(how);
+                        drive.misbehave(how, &mut esc.dictionary, now);
                         if let Some(code) = drive.take_emergency() {
                             esc.mailboxes.push_emergency(code, 0x01);
                         }
@@ -375,8 +379,16 @@ impl Segment {
                     esc.refusal = refusal;
                 }
             }
-            SegmentFault::LeaveOp { device, code } => self.leave_op(device, |esc| esc.fall(code)),
-            SegmentFault::Watchdog { device } => self.leave_op(device, Esc::bite),
+            SegmentFault::LeaveOp { device, code } => {
+                if let Some(esc) = self.devices.get_mut(device) {
+                    esc.fall(code, now);
+                }
+            }
+            SegmentFault::Watchdog { device } => {
+                if let Some(esc) = self.devices.get_mut(device) {
+                    esc.bite(now);
+                }
+            }
             SegmentFault::Product { device, product } => {
                 if let (Some(esc), Some(own)) =
                     (self.devices.get_mut(device), self.products.get(device))
@@ -391,16 +403,6 @@ impl Segment {
             }
             SegmentFault::Frames { how, count } => {
                 self.treatment = (count > 0).then_some((how, count));
-            }
-        }
-    }
-
-    fn leave_op(&mut self, device: usize, how: impl Fn(&mut Esc)) {
-        if let Some(esc) = self.devices.get_mut(device) {
-            how(esc);
-            if let Some(drive) = &mut esc.drive {
-                drive.disable();
-                self.world.tell_motor(None);
             }
         }
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 /// How long the drive takes to switch on, in ns.
 const ENABLE_NANOS: u64 = 20_000_000;
-/// Silence after which the drive switches itself off with an error, in ns.
-const WATCHDOG_NANOS: u64 = 100_000_000;
+/// Silence after which the drive switches itself off with an error if the rig file does not say, in s.
+const WATCHDOG_S: f64 = 0.1;
 /// High byte of the state variable while the drive waits to be switched on.
 const STATE_READY: u16 = 2;
 /// Error code of an error that was injected: following error.
@@ -43,6 +43,7 @@ pub struct EmulatedDrive {
     origin_m: f64,
     is_reversed: bool,
     home_bit: Option<u8>,
+    watchdog_nanos: u64,
     control: u16,
     error: u16,
     on_since: Option<u64>,
@@ -61,6 +62,7 @@ impl EmulatedDrive {
         zero_m: f64,
         is_reversed: bool,
         home_bit: Option<u8>,
+        timeout_s: Option<f64>,
     ) -> Self {
         let homing = home_bit.map(|_| Homing::new(plant.home_switch()));
         Self {
@@ -70,6 +72,7 @@ impl EmulatedDrive {
             origin_m: zero_m,
             is_reversed,
             home_bit,
+            watchdog_nanos: (timeout_s.unwrap_or(WATCHDOG_S) * 1e9) as u64,
             control: 0,
             error: 0,
             on_since: None,
@@ -96,7 +99,7 @@ impl EmulatedDrive {
         if self.faults.has(LinkFault::DriveError) && self.error == 0 {
             self.fail(INJECTED_ERROR, now);
         }
-        if self.on_since.is_some() && now.saturating_sub(self.heard) > WATCHDOG_NANOS {
+        if self.on_since.is_some() && now.saturating_sub(self.heard) > self.watchdog_nanos {
             self.fail(WATCHDOG_ERROR, now);
         }
         true
@@ -273,7 +276,14 @@ mod tests {
         });
         let plant = SharedPlant::new(&config, &rig_pantograph(&rig).unwrap());
         let faults = Board::of("drive", &[]);
-        let drive = EmulatedDrive::new(plant, Arc::clone(&faults), 0.01, false, Some(HOME_BIT));
+        let drive = EmulatedDrive::new(
+            plant,
+            Arc::clone(&faults),
+            0.01,
+            false,
+            Some(HOME_BIT),
+            None,
+        );
         (drive, faults)
     }
 

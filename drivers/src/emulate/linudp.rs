@@ -46,6 +46,7 @@ impl Interface {
                 config.zero_m,
                 config.is_reversed,
                 config.home_bit,
+                config.drive_timeout_s,
             ),
             faults,
             // Never grows: on an exact clock it is a part of the loop's cycle.

@@ -157,6 +157,7 @@ fn device(
                 drive.zero_m,
                 drive.is_reversed,
                 drive.home_bit,
+                drive.drive_timeout_s,
             ),
             control: 0,
             faults,

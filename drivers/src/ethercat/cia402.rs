@@ -2,10 +2,11 @@
 //! and what its statusword means.
 //!
 //! The target is the actual position until the drive follows; what the command has moved meanwhile is caught up with
-//! at a bounded speed, so that it never jumps. Off is a quick stop first, then no voltage.
+//! at a bounded speed, so that it never jumps. Off is a quick stop first, then no voltage, within a bound.
 
 use super::config::DriveConfig;
-use super::homing::{HOMING_MODE, Homing};
+use super::homing::{HOMING_MODE, Homing, Word};
+use super::power_off::PowerOff;
 use crate::hardware::bus::DriveCommand;
 use crate::hardware::catch_up::CatchUp;
 use rt_core::rig::RigFault;
@@ -29,6 +30,8 @@ pub enum DriveState {
     FaultReactionActive,
     /// Has switched itself off.
     Fault,
+    /// None that CiA 402 knows.
+    Unknown,
 }
 
 impl DriveState {
@@ -38,6 +41,7 @@ impl DriveState {
             0x40 => return DriveState::SwitchOnDisabled,
             0x0F => return DriveState::FaultReactionActive,
             0x08 => return DriveState::Fault,
+            0x00 => return DriveState::NotReady,
             _ => {}
         }
         match status & 0x6F {
@@ -45,7 +49,7 @@ impl DriveState {
             0x23 => DriveState::SwitchedOn,
             0x27 => DriveState::OperationEnabled,
             0x07 => DriveState::QuickStopActive,
-            _ => DriveState::NotReady,
+            _ => DriveState::Unknown,
         }
     }
 
@@ -108,6 +112,7 @@ pub struct Cia402 {
     reset_since: Option<u64>,
     /// `None`: a drive that always knows where it is.
     homing: Option<Homing>,
+    power_off: PowerOff,
 }
 
 impl Cia402 {
@@ -125,6 +130,10 @@ impl Cia402 {
             ignored: 0,
             reset_since: None,
             homing: config.homing.as_ref().map(|h| Homing::new(config, h)),
+            power_off: PowerOff::new(
+                config.counts_per_m,
+                config.reactions.as_ref().map(|r| r.off_within_ms),
+            ),
         }
     }
 
@@ -136,15 +145,16 @@ impl Cia402 {
         self.has_followed = false;
         self.ignored = 0;
         self.reset_since = None;
+        self.power_off.reset();
         if let Some(homing) = &mut self.homing {
             homing.forget();
         }
     }
 
     /// A cycle without a trustworthy answer, or with an error: a drive that homes unseen is stopped.
-    pub fn miss(&mut self, now: u64) {
+    pub fn miss(&mut self) {
         if let Some(homing) = &mut self.homing {
-            homing.abandon(now);
+            homing.abandon();
         }
     }
 
@@ -166,6 +176,11 @@ impl Cia402 {
     /// Whether it is enabled and follows what it is told.
     pub fn is_following(&self) -> bool {
         self.has_followed
+    }
+
+    /// How long taking its power away may last, in ns.
+    pub fn off_within_nanos(&self) -> u64 {
+        self.power_off.within_nanos()
     }
 
     /// What it is sent in this cycle.
@@ -191,18 +206,29 @@ impl Cia402 {
         let state = DriveState::of(last.status);
         if state == DriveState::Fault {
             self.followed_at = None;
+            self.power_off.reset();
             let control = if told.may_reset {
                 self.reset_edge(now)
             } else {
+                self.reset_since = None;
                 0
             };
             return DriveOutputs { control, ..rest };
         }
         self.reset_since = None;
         let homing = self.homing.as_mut();
-        let control = homing.and_then(|h| h.control(wishes_home(told), &last, now));
-        if let Some(control) = control {
+        let word = homing.and_then(|h| h.control(wishes_home(told), &last, now));
+        if let Some(word) = word {
             self.followed_at = None;
+            let mut off = |brakes| self.power_off.control(state, last.actual, brakes, now);
+            let control = match word {
+                Word::Send(control) => {
+                    self.power_off.reset();
+                    control
+                }
+                Word::Brake => off(true),
+                Word::Cut => off(false),
+            };
             let mode = HOMING_MODE;
             return DriveOutputs {
                 control,
@@ -214,16 +240,17 @@ impl Cia402 {
         let knows = self.homing.as_ref().is_none_or(|h| h.is_homed(last.status));
         let is_elsewhere = state == DriveState::OperationEnabled && last.mode == HOMING_MODE;
         let is_on = told.is_on && told.position_m.is_finite() && knows && !is_elsewhere;
-        if !is_on {
+        let brakes_alone = matches!(
+            state,
+            DriveState::QuickStopActive | DriveState::FaultReactionActive
+        );
+        // Whoever wants it on while it brakes has to wait until its power is gone.
+        if !is_on || brakes_alone {
             self.followed_at = None;
-            // A quick stop is voltage without the bit that forbids it.
-            let brakes = matches!(
-                state,
-                DriveState::OperationEnabled | DriveState::QuickStopActive
-            );
-            let control = if brakes { 0x02 } else { 0 };
+            let control = self.power_off.control(state, last.actual, true, now);
             return DriveOutputs { control, ..rest };
         }
+        self.power_off.reset();
         let control = match state {
             DriveState::SwitchOnDisabled => 0x06,
             DriveState::ReadyToSwitchOn => 0x07,
@@ -269,9 +296,14 @@ impl Cia402 {
         self.last = Some(inputs);
         let state = DriveState::of(inputs.status);
         let status = inputs.status;
+        self.power_off.see(inputs.actual, now);
+        if let Err(fault) = self.power_off.verdict(status, now) {
+            self.miss();
+            return Err(fault);
+        }
         if matches!(state, DriveState::Fault | DriveState::FaultReactionActive) {
             let code = inputs.error.unwrap_or(0);
-            self.miss(now);
+            self.miss();
             // In the homing mode the bit means something else.
             if status & FOLLOWING_ERROR != 0 && inputs.mode != HOMING_MODE {
                 return Err(RigFault::FollowingError { status });
@@ -288,11 +320,7 @@ impl Cia402 {
         if !told.is_on {
             self.ignored = 0;
             self.has_followed = false;
-            return if is_enabled && waited > self.enable_nanos {
-                not_done
-            } else {
-                Ok(())
-            };
+            return Ok(());
         }
         if !is_enabled {
             // It has left by itself, or takes too long. A quick stop from before may still go on.
@@ -339,6 +367,7 @@ mod tests {
             zero_m: 1.0,
             enable_ms: 100.0,
             homing: None,
+            reactions: None,
         };
         Cia402::new(&config, 0.1)
     }

@@ -1,5 +1,6 @@
 //! The part of a rig file that describes an EtherCAT segment: expected devices, their set-up, and what its data means.
 
+use super::reactions::{self, ReactionsConfig};
 use crate::hardware::config::{NAME_RULE, is_name};
 use rt_core::file::{FieldError, require_within};
 use serde::Deserialize;
@@ -14,7 +15,8 @@ pub struct EthercatConfig {
     pub port: Port,
     /// How long the answer to a frame may take, in µs; then it is sent once more in the same cycle.
     pub reply_timeout_us: f64,
-    /// How long each device may hear nothing before it switches its outputs off, in ms; the device's own time if none.
+    /// How long each device may hear nothing before it switches its outputs off, in ms; the device's own time if none,
+    /// which only a segment in this process may have if it drives a motor.
     #[serde(default)]
     pub watchdog_ms: Option<f64>,
     /// Distributed clocks; `None`: devices run freely.
@@ -131,6 +133,9 @@ pub struct DriveConfig {
     /// How it is homed; `None`: it always knows where it is (absolute encoder).
     #[serde(default)]
     pub homing: Option<DriveHoming>,
+    /// What it does alone. `None`: as it is set, which only a drive in this process may be.
+    #[serde(default)]
+    pub reactions: Option<ReactionsConfig>,
 }
 
 /// A drive that has to find its home position. It is told how by objects in the `sdo` list of its device: method 0x6098
@@ -229,6 +234,20 @@ impl SdoValue {
             SdoValue::I32(v) => fill(&mut bytes, &v.to_le_bytes()),
         };
         (bytes, n)
+    }
+}
+
+impl SdoValue {
+    /// As a number.
+    pub fn number(self) -> i64 {
+        match self {
+            SdoValue::U8(v) => v.into(),
+            SdoValue::U16(v) => v.into(),
+            SdoValue::U32(v) => v.into(),
+            SdoValue::I8(v) => v.into(),
+            SdoValue::I16(v) => v.into(),
+            SdoValue::I32(v) => v.into(),
+        }
     }
 }
 
@@ -416,6 +435,7 @@ impl EthercatConfig {
                 ),
             ));
         }
+        self.check_reactions(drive, device)?;
         require_within("zero_m", drive.zero_m, -10.0, 10.0, "m")?;
         require_within("enable_ms", drive.enable_ms, 10.0, 10_000.0, "ms")?;
         for (pdos, needed, list) in [
@@ -435,6 +455,65 @@ impl EthercatConfig {
             }
         }
         Ok(())
+    }
+
+    /// What the drive does alone is stated where a motor can move.
+    fn check_reactions(
+        &self,
+        drive: &DriveConfig,
+        device: &DeviceConfig,
+    ) -> Result<(), FieldError> {
+        let is_hardware = matches!(self.port, Port::Interface(_));
+        let Some(stated) = &drive.reactions else {
+            return if is_hardware {
+                Err(FieldError::new(
+                    "reactions",
+                    format!(
+                        "are missing: on a network interface it has to be stated what the drive does alone (quick stop, \
+                         errors, lost connection, following error); write for example {}",
+                        reactions::EXAMPLE
+                    ),
+                ))
+            } else {
+                Ok(())
+            };
+        };
+        stated
+            .check(drive.counts_per_m)
+            .map_err(|e| e.within("reactions"))?;
+        if is_hardware && self.watchdog_ms.is_none() {
+            return Err(FieldError::new(
+                "reactions",
+                "need the watchdog by which the drive notices that nobody speaks to it: write watchdog_ms in this bus, for \
+                 example watchdog_ms: 50.0",
+            ));
+        }
+        let demanded = stated.demands(drive.counts_per_m);
+        let twice = |sdo: &&SdoConfig| {
+            demanded
+                .iter()
+                .any(|d| (d.index, 0) == (sdo.index, sdo.sub))
+        };
+        if let Some(sdo) = device.sdo.iter().find(twice) {
+            return Err(FieldError::new(
+                "reactions",
+                format!(
+                    "state 0x{:04X}, and so does the sdo list of '{}' with {}: leave it out there",
+                    sdo.index,
+                    device.name,
+                    sdo.value.number()
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a drive that cannot brake from a speed in the time that it has for it.
+    pub fn check_stop(&self, speed_m_per_s: f64) -> Result<(), FieldError> {
+        let reactions = self.drive.as_ref().and_then(|d| d.reactions.as_ref());
+        reactions
+            .map_or(Ok(()), |r| r.check_stop(speed_m_per_s))
+            .map_err(|e| e.within("drive.reactions"))
     }
 
     fn check_input(&self, i: usize, input: &InputConfig) -> Result<(), FieldError> {
@@ -549,8 +628,8 @@ mod tests {
             ("(0, 0, 8),\n", "(0, 0, 0),\n", "have 1 to 64 bits"),
             ("counts_per_m: 1.0e7", "counts_per_m: 0.0", "counts_per_m"),
             (
-                "drive: (device: \"drive\"",
-                "drive: (device: \"motor\"",
+                "device: \"drive\",",
+                "device: \"motor\",",
                 "'motor' is none of the devices: drive,",
             ),
             (
@@ -579,16 +658,31 @@ mod tests {
                 "ecat.position",
             ),
             (
-                "counts_per_m: 1.0e7)",
-                "counts_per_m: 1.0e7, homing: (timeout_s: 0.0))",
+                "counts_per_m: 1.0e7,",
+                "counts_per_m: 1.0e7, homing: (timeout_s: 0.0),",
                 "drive.homing.timeout_s",
             ),
             (
-                "counts_per_m: 1.0e7)",
-                "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 10))",
+                "counts_per_m: 1.0e7,",
+                "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 10),",
                 "drive.homing.homed_bit: is 10; expected 8, 14 or 15",
             ),
             ("revision: 0x00010000", "revison: 0x00010000", "revison"),
+            (
+                "connection_loss: 1",
+                "connection_loss: 0",
+                "drive.reactions.connection_loss: is 0: the motor would go on",
+            ),
+            (
+                "index: 0x6060, value: I8(8)",
+                "index: 0x6065, value: U32(300000)",
+                "state 0x6065, and so does the sdo list of 'drive' with 300000",
+            ),
+            (
+                "off_within_ms: 250.0",
+                "off_within_ms: 60.0",
+                "off_within_ms: is 60 ms; braking from actuator.max_speed_m_per_s",
+            ),
         ] {
             let changed = text.replacen(from, to, 1);
             assert_ne!(changed, text, "{from}");
@@ -604,8 +698,8 @@ mod tests {
         let path =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/ethercat-dsa-380.ron");
         let text = std::fs::read_to_string(&path).unwrap();
-        let homing = "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 14))";
-        let homes = text.replacen("counts_per_m: 1.0e7)", homing, 1);
+        let homing = "counts_per_m: 1.0e7, homing: (timeout_s: 30.0, homed_bit: 14),";
+        let homes = text.replacen("counts_per_m: 1.0e7,", homing, 1);
         file::parse::<RigFile>(&homes, &path).unwrap_or_else(|e| panic!("{e}"));
         let unmapped = homes.replacen("(0x6060, 0, 8), (0, 0, 8)", "(0, 0, 16)", 1);
         let error = file::parse::<RigFile>(&unmapped, &path).unwrap_err();
@@ -614,5 +708,39 @@ mod tests {
             text.contains("the outputs of 'drive' lack (0x6060, 0, 8)"),
             "{text}"
         );
+    }
+
+    /// Emulated in the process, a drive may be as it is; on an interface it is stated what it does alone.
+    #[test]
+    fn hardware_states_what_its_drive_does_alone() {
+        let path =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../assets/rigs/ethercat-dsa-380.ron");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let interface = |text: &str| text.replacen("InProcess,", "Interface(\"eth1\"),", 1);
+        let problem = |text: &str| match file::parse::<RigFile>(text, &path) {
+            Ok(_) => String::new(),
+            Err(e) => e.to_string(),
+        };
+        assert_eq!(problem(&interface(&text)), "");
+        let begin = text.find("reactions: (").unwrap();
+        let end = begin + text[begin..].find("),").unwrap() + 2;
+        let unstated = format!("{}{}", &text[..begin], &text[end..]);
+        assert_eq!(problem(&unstated), "");
+        let refused = problem(&interface(&unstated));
+        assert!(
+            refused.contains("drive.reactions: are missing"),
+            "{refused}"
+        );
+        // What it says to write is accepted.
+        let example = format!(
+            "{}{},{}",
+            &text[..begin],
+            super::reactions::EXAMPLE,
+            &text[end..]
+        );
+        assert_eq!(problem(&interface(&example)), "");
+        let unwatched = interface(&text).replacen("watchdog_ms: 50.0,", "", 1);
+        let refused = problem(&unwatched);
+        assert!(refused.contains("write watchdog_ms"), "{refused}");
     }
 }

@@ -151,6 +151,11 @@ impl Cyclic {
         data.get(range).unwrap_or_default()
     }
 
+    /// The setting by which nothing may be switched on.
+    pub fn differs(&self) -> Option<RigFault> {
+        self.plan.differs
+    }
+
     /// The transport's time, in ns.
     pub fn now(&self) -> u64 {
         self.transport.now()

@@ -17,6 +17,17 @@ const TARGET_REACHED: u16 = 1 << 10;
 const ATTAINED: u16 = 1 << 12;
 const ERROR: u16 = 1 << 13;
 
+/// What a drive is sent in its homing mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Word {
+    /// This controlword.
+    Send(u16),
+    /// Its power is taken away, after a quick stop.
+    Brake,
+    /// Its power is taken away at once: the motor stands.
+    Cut,
+}
+
 /// How a drive says that homing has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {
@@ -43,7 +54,7 @@ enum Stage {
     /// It was started.
     Searching(Search),
     /// Power is being taken away before the mode is left.
-    Leaving { since: u64, is_attained: bool },
+    Leaving { is_attained: bool },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,20 +113,20 @@ impl Homing {
     }
 
     /// Ends what is under way: the drive is told off from the next frame on.
-    pub fn abandon(&mut self, now: u64) {
+    pub fn abandon(&mut self) {
         if matches!(self.stage, Stage::SwitchingOn { .. } | Stage::Searching(_)) {
-            self.leave(now, false);
+            self.leave(false);
         }
     }
 
-    fn leave(&mut self, since: u64, is_attained: bool) {
-        self.stage = Stage::Leaving { since, is_attained };
+    fn leave(&mut self, is_attained: bool) {
+        self.stage = Stage::Leaving { is_attained };
     }
 
     fn hear(&mut self, wish: bool, status: u16, now: u64) {
         self.is_served &= wish;
         if !wish {
-            self.abandon(now);
+            self.abandon();
         } else if self.stage == Stage::Rest && !self.is_served && !self.is_homed(status) {
             self.stage = Stage::SwitchingOn { since: now };
             self.is_served = true;
@@ -123,8 +134,8 @@ impl Homing {
         }
     }
 
-    /// The controlword for the homing mode, or `None`: the drive is told what it is told without homing.
-    pub fn control(&mut self, wish: bool, last: &DriveInputs, now: u64) -> Option<u16> {
+    /// What it is sent in its homing mode, or `None`: the drive is told what it is told without homing.
+    pub fn control(&mut self, wish: bool, last: &DriveInputs, now: u64) -> Option<Word> {
         self.hear(wish, last.status, now);
         let state = DriveState::of(last.status);
         let brakes = matches!(
@@ -136,7 +147,7 @@ impl Homing {
             Stage::Rest => None,
             // It still has the power of another mode.
             Stage::SwitchingOn { .. } if brakes && !is_in_mode => None,
-            Stage::SwitchingOn { .. } => Some(match state {
+            Stage::SwitchingOn { .. } => Some(Word::Send(match state {
                 DriveState::SwitchOnDisabled => 0x06,
                 DriveState::ReadyToSwitchOn => 0x07,
                 DriveState::SwitchedOn if is_in_mode => 0x0F,
@@ -151,16 +162,15 @@ impl Homing {
                     START
                 }
                 _ => 0,
-            }),
-            Stage::Searching(_) => Some(START),
+            })),
+            Stage::Searching(_) => Some(Word::Send(START)),
             Stage::Leaving { .. } if !state.may_have_power() => {
                 self.stage = Stage::Rest;
                 None
             }
             // A motor at its home position stands still; any other has to brake first.
-            Stage::Leaving { is_attained, .. } => {
-                Some(if brakes && !is_attained { 0x02 } else { 0 })
-            }
+            Stage::Leaving { is_attained: true } => Some(Word::Cut),
+            Stage::Leaving { is_attained: false } => Some(Word::Brake),
         }
     }
 
@@ -173,7 +183,7 @@ impl Homing {
             Stage::Rest => {}
             Stage::SwitchingOn { since } => {
                 if now.saturating_sub(since) > self.enable_nanos {
-                    return self.fail(status, now);
+                    return self.fail(status);
                 }
                 return Err(RigFault::Homing);
             }
@@ -183,26 +193,20 @@ impl Homing {
                 let is_late = now.saturating_sub(search.since) > self.timeout_nanos;
                 self.stage = Stage::Searching(search);
                 match ended {
-                    _ if !is_in_it => return self.fail(status, now),
+                    _ if !is_in_it => return self.fail(status),
                     Some(Outcome::Attained) => {
                         self.is_attained = true;
-                        self.leave(now, true);
+                        self.leave(true);
                     }
-                    Some(Outcome::Error) => return self.fail(status, now),
-                    None if is_late => return self.fail(status, now),
+                    Some(Outcome::Error) => return self.fail(status),
+                    None if is_late => return self.fail(status),
                     None => {}
                 }
                 return Err(RigFault::Homing);
             }
             Stage::Leaving { .. } if !state.may_have_power() => self.stage = Stage::Rest,
-            Stage::Leaving { since, is_attained } => {
-                if now.saturating_sub(since) > self.enable_nanos {
-                    return Err(RigFault::DriveNotEnabled { status });
-                }
-                if is_attained {
-                    return Err(RigFault::Homing);
-                }
-            }
+            Stage::Leaving { is_attained: true } => return Err(RigFault::Homing),
+            Stage::Leaving { is_attained: false } => {}
         }
         match self.failed {
             _ if self.is_homed(status) => Ok(()),
@@ -211,9 +215,9 @@ impl Homing {
         }
     }
 
-    fn fail(&mut self, status: u16, now: u64) -> Result<(), RigFault> {
+    fn fail(&mut self, status: u16) -> Result<(), RigFault> {
         self.failed = Some(status);
-        self.leave(now, false);
+        self.leave(false);
         Err(RigFault::HomingFailed { status })
     }
 }
@@ -272,6 +276,7 @@ mod tests {
                     timeout_s: 2.0,
                     homed_bit,
                 }),
+                reactions: None,
             };
             Self {
                 drive: Cia402::new(&config, 0.1),
@@ -407,7 +412,7 @@ mod tests {
     #[test]
     fn a_lost_cycle_stops_it_and_it_does_not_begin_by_itself_again() {
         let mut x = Exchange::started(None);
-        x.drive.miss(x.now);
+        x.drive.miss();
         let not_homed = Err(RigFault::NotHomed);
         assert_eq!(x.step(&HOME, 0x0227, 6), ((0x02, 6), not_homed));
         assert_eq!(x.step(&HOME, 0x0240, 6), ((0x02, 6), not_homed));

@@ -7,7 +7,8 @@ use super::config::EthercatConfig;
 use super::counters::Counters;
 use super::cyclic::Cyclic;
 use super::pdu_io::{Ended, PduIo};
-use super::setup::{self, Problem};
+use super::settings::Compared;
+use super::setup::{self, Problem, SetUp};
 use super::transport::Transport;
 use ethercrab::{MainDevice, MainDeviceConfig, PduLoop, PduStorage, RetryBehaviour, Timeouts};
 use rt_core::rig::RigFault;
@@ -238,9 +239,16 @@ impl Service {
             words,
         };
         let problem = match done {
-            Ok(Ok(Ok((plan, found)))) => {
+            Ok(Ok(Ok(SetUp {
+                plan,
+                found,
+                settings,
+            }))) => {
                 for (device, found) in self.devices.iter().zip(&found) {
                     device.tell_identity(found.to_string());
+                }
+                for (device, settings) in self.devices.iter().zip(settings) {
+                    device.tell_settings(settings.into_iter().map(Compared::setting).collect());
                 }
                 return Cyclic::new(transport, plan, bus, Arc::clone(&self.counters)).map_err(|transport| {
                     let words = format!(

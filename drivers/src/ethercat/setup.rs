@@ -5,6 +5,7 @@ use super::config::{
     DeviceConfig, EthercatConfig, MAX_DATA, MAX_DEVICES, PdoConfig, SdoConfig, SdoValue,
 };
 use super::cyclic::{Plan, PlanDevice};
+use super::settings::{self, Compared};
 use super::wire::{al, read_u16};
 use ethercrab::error::Error;
 use ethercrab::subdevice_group::{DcConfiguration, SafeOp};
@@ -128,14 +129,24 @@ fn who_is_there(md: &MainDevice<'static>, group: &PreOpGroup) -> Vec<Found> {
     found.collect()
 }
 
-/// See the module's text. What the cycle has to know, and who is there.
+/// What a set-up has found out.
+pub struct SetUp {
+    /// What the cycle has to know.
+    pub plan: Plan,
+    /// Who is there.
+    pub found: Vec<Found>,
+    /// What each device does alone.
+    pub settings: Vec<Vec<Compared>>,
+}
+
+/// See the module's text.
 pub async fn set_up(
     md: &MainDevice<'static>,
     config: &EthercatConfig,
     bus: u16,
     period_nanos: u64,
     now: u64,
-) -> Result<(Plan, Vec<Found>), Problem> {
+) -> Result<SetUp, Problem> {
     let absent = |e: Error| Problem {
         fault: RigFault::Connecting { bus },
         words: format!(
@@ -169,8 +180,9 @@ pub async fn set_up(
             there.set_dc_sync(DcSync::Sync0);
         }
     }
+    let mut settings = Vec::new();
     for i in 0..config.devices.len() {
-        configure(md, &group, config, i).await?;
+        settings.push(configure(md, &group, config, i).await?);
     }
     let reference = config.clocks.map(|_| {
         group
@@ -199,12 +211,12 @@ pub async fn set_up(
             ),
         })?;
         match group.into_safe_op(md).await {
-            Ok(group) => read_plan(md, &group, config).await,
+            Ok(group) => read_plan(md, &group, config, &mut settings).await,
             Err(e) => Err(e),
         }
     } else {
         match group.into_safe_op(md).await {
-            Ok(group) => read_plan(md, &group, config).await,
+            Ok(group) => read_plan(md, &group, config, &mut settings).await,
             Err(e) => Err(e),
         }
     };
@@ -215,9 +227,14 @@ pub async fn set_up(
                 period_nanos,
                 clocks: config.clocks,
                 reply_nanos: (config.reply_timeout_us * 1e3) as u64,
+                differs: settings::first_difference(&settings),
                 ..plan
             };
-            Ok((plan, found))
+            Ok(SetUp {
+                plan,
+                found,
+                settings,
+            })
         }
         Err(e) => Err(refused(md, config, al::SAFE_OP)
             .await
@@ -227,13 +244,13 @@ pub async fn set_up(
 
 type PreOpGroup = SubDeviceGroup<MAX_DEVICES, MAX_DATA>;
 
-/// Writes watchdog, objects and mapping of a device.
+/// Writes watchdog, objects and mapping of a device, and what it does alone; what became of the latter.
 async fn configure(
     md: &MainDevice<'static>,
     group: &PreOpGroup,
     config: &EthercatConfig,
     number: usize,
-) -> Result<(), Problem> {
+) -> Result<Vec<Compared>, Problem> {
     let device = &config.devices[number];
     let failed = |what: String, e: Error| Problem {
         fault: RigFault::DeviceState {
@@ -251,29 +268,25 @@ async fn configure(
     let there = group
         .subdevice(md, number)
         .map_err(|e| failed("is gone".into(), e))?;
+    let mut compared = Vec::new();
     if let Some(ms) = config.watchdog_ms {
-        // In steps of 100 µs, as the divider is by default.
-        let steps = (ms * 10.0).round() as u16;
-        let written = there.register_write(WATCHDOG_OUTPUTS, steps).await;
-        written.map_err(|e| failed("its watchdog cannot be set".into(), e))?;
+        let set = settings::watchdog(&there, ms).await;
+        let set = set.map_err(|e| failed("its watchdog cannot be set".into(), e))?;
+        if settings::has_watchdog(config, number) {
+            compared.extend(set);
+        }
     }
-    for sdo in sdo_writes(device) {
-        let SdoConfig { index, sub, value } = sdo;
-        let written = match value {
-            SdoValue::U8(v) => there.sdo_write(index, sub, v).await,
-            SdoValue::U16(v) => there.sdo_write(index, sub, v).await,
-            SdoValue::U32(v) => there.sdo_write(index, sub, v).await,
-            SdoValue::I8(v) => there.sdo_write(index, sub, v).await,
-            SdoValue::I16(v) => there.sdo_write(index, sub, v).await,
-            SdoValue::I32(v) => there.sdo_write(index, sub, v).await,
-        };
-        written
+    for SdoConfig { index, sub, value } in sdo_writes(device) {
+        settings::write(&there, index, sub, value)
+            .await
             .map_err(|e| failed(format!("does not take {value:?} in 0x{index:04X}:{sub}"), e))?;
     }
-    Ok(())
+    if let Some(drive) = config.drive.as_ref().filter(|d| d.device == device.name) {
+        let set = settings::reactions(&there, drive).await;
+        compared.extend(set.map_err(|e| failed("its reactions cannot be set".into(), e))?);
+    }
+    Ok(compared)
 }
-
-const WATCHDOG_OUTPUTS: u16 = 0x0420;
 
 /// Which device does not go to a state, and why by its own account.
 async fn refused(md: &MainDevice<'static>, config: &EthercatConfig, to: u16) -> Option<Problem> {
@@ -314,6 +327,7 @@ async fn read_plan<DC>(
     md: &MainDevice<'static>,
     group: &SubDeviceGroup<MAX_DEVICES, MAX_DATA, ethercrab::DefaultLock, SafeOp, DC>,
     config: &EthercatConfig,
+    settings: &mut [Vec<Compared>],
 ) -> Result<Plan, Error> {
     let mut ranges = Vec::new();
     for i in 0..config.devices.len() {
@@ -328,6 +342,11 @@ async fn read_plan<DC>(
                 (1, 2) => outputs = Some(range),
                 _ => {}
             }
+        }
+        if settings::has_watchdog(config, i)
+            && let Some(own) = settings.get_mut(i)
+        {
+            own.push(settings::is_watched(&there).await?);
         }
         let manager = there.register_read::<[u8; 8]>(0x0808_u16).await?;
         // A mailbox that the device sends from: mode 2, direction read, enabled.
@@ -362,6 +381,7 @@ async fn read_plan<DC>(
         period_nanos: 0,
         clocks: None,
         reply_nanos: 0,
+        differs: None,
     })
 }
 

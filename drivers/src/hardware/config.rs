@@ -143,6 +143,14 @@ impl BusConfig {
         }
     }
 
+    /// Refuses a drive that cannot stop from a speed in the time that it has for it.
+    fn check_stop(&self, speed_m_per_s: f64) -> Result<(), FieldError> {
+        match self {
+            BusConfig::Ethercat(config) => config.check_stop(speed_m_per_s),
+            BusConfig::LinUdp(_) | BusConfig::Serial(_) => Ok(()),
+        }
+    }
+
     fn check(&self) -> Result<(), FieldError> {
         match self {
             BusConfig::LinUdp(config) => config.check(),
@@ -216,7 +224,9 @@ impl HardwareConfig {
                     "'{name}' stands twice; each bus has a name of its own"
                 ));
             }
-            bus.check().map_err(|e| e.within(&format!("buses[{i}]")))?;
+            bus.check()
+                .and_then(|()| bus.check_stop(self.actuator.max_speed_m_per_s))
+                .map_err(|e| e.within(&format!("buses[{i}]")))?;
         }
         match self.buses.iter().find(|bus| bus.name() == self.drive) {
             Some(bus) if bus.drives() => {}

@@ -1,5 +1,6 @@
 //! The LinMot drive on UDP as the rig file describes it.
 
+use crate::linmot::require_own_timeout;
 use rt_core::file::{FieldError, require_not_negative, require_within};
 use serde::Deserialize;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -38,6 +39,10 @@ pub struct LinUdpConfig {
     pub wait_us: u32,
     /// Silence of the drive that is a fault, in s.
     pub timeout_s: f64,
+    /// After how long without a request the drive itself switches its motor off, in s, as it is set in the drive. The
+    /// protocol cannot read it: it is shown as not confirmed. `None`: nobody has looked.
+    #[serde(default)]
+    pub drive_timeout_s: Option<f64>,
     /// How long the drive may take to switch on, in s.
     #[serde(default = "enable_time")]
     pub enable_s: f64,
@@ -115,6 +120,7 @@ impl LinUdpConfig {
         require_within("n_com", f64::from(self.n_com), 1.0, 100.0, "")?;
         require_within("wait_us", f64::from(self.wait_us), 0.0, 5000.0, "µs")?;
         require_within("timeout_s", self.timeout_s, 1e-3, 1.0, "s")?;
+        require_own_timeout(self.drive_timeout_s)?;
         require_not_negative("enable_s", self.enable_s, "s")?;
         require_within("enable_s", self.enable_s, 0.05, 60.0, "s")?;
         require_within("home_s", self.home_s, 0.05, 60.0, "s")

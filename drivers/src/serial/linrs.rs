@@ -14,7 +14,7 @@
 
 use super::checksum::Checksum;
 use super::frame::Look;
-use crate::linmot::{DriveState, P_STREAM, Reference, STATE_ERROR};
+use crate::linmot::{DriveState, P_STREAM, Reference, STATE_ERROR, require_own_timeout};
 use rt_core::file::{FieldError, require_within};
 use serde::Deserialize;
 
@@ -43,6 +43,10 @@ pub struct LinRsConfig {
     /// A reference is sent with every so many-th request.
     #[serde(default = "every")]
     pub n_com: u32,
+    /// After how long without a request the drive itself switches its motor off, in s, as it is set in the drive. The
+    /// protocol cannot read it: it is shown as not confirmed. `None`: nobody has looked.
+    #[serde(default)]
+    pub drive_timeout_s: Option<f64>,
     /// How long the drive may take to switch on, in s.
     #[serde(default = "enable_time")]
     pub enable_s: f64,
@@ -164,6 +168,7 @@ impl LinRsConfig {
         require_within("zero_m", self.zero_m, -100.0, 100.0, "m")?;
         require_within("n_com", f64::from(self.n_com), 1.0, 100.0, "")?;
         require_within("enable_s", self.enable_s, 0.05, 60.0, "s")?;
+        require_own_timeout(self.drive_timeout_s)?;
         require_within("home_s", self.home_s, 0.05, 60.0, "s")
     }
 
@@ -281,6 +286,7 @@ pub(super) mod tests {
             is_reversed: false,
             home_bit: None,
             n_com: 1,
+            drive_timeout_s: None,
             enable_s: 1.0,
             home_s: 30.0,
         }

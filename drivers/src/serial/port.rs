@@ -1,5 +1,6 @@
 //! A serial port of the system, in raw mode, that can be waited on together with a bell.
 
+use crate::drive_lock::lock_alone;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -56,6 +57,10 @@ impl Port {
             .write(true)
             .custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK)
             .open(path)?;
+        // Another program may know it by another name, or belong to another user.
+        if !lock_alone(&file)? {
+            return Err(io::Error::other("another program has locked it"));
+        }
         let port = Self { file };
         port.make_raw(baud)?;
         Ok(port)

@@ -11,6 +11,7 @@
 )]
 
 mod ethercat;
+mod locks;
 mod mutations;
 
 use rt_core::no_alloc::CountingAllocator;

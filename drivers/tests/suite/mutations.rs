@@ -92,6 +92,7 @@ fn linrs(checksum: Checksum) -> LinRsConfig {
         zero_m: 0.0,
         is_reversed: false,
         home_bit: None,
+        drive_timeout_s: None,
         n_com: 1,
         enable_s: 1.0,
         home_s: 30.0,

@@ -1,5 +1,6 @@
 //! The devices of a rig, with states and counters that the real-time thread writes without a lock.
 
+use super::setting::Setting;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 
@@ -64,6 +65,11 @@ pub struct Device {
         reason = "written by the thread that connects, never by the real-time thread"
     )]
     identity: std::sync::Mutex<Option<String>>,
+    #[expect(
+        clippy::disallowed_types,
+        reason = "written by the thread that connects, never by the real-time thread"
+    )]
+    settings: std::sync::Mutex<Vec<Setting>>,
 }
 
 impl Device {
@@ -78,6 +84,7 @@ impl Device {
             rejected: AtomicU64::new(0),
             problem: Default::default(),
             identity: Default::default(),
+            settings: Default::default(),
         })
     }
 
@@ -111,6 +118,19 @@ impl Device {
     /// What it has told of itself (name, maker, product, revision, serial number), where its protocol has such.
     pub fn identity(&self) -> Option<String> {
         self.identity
+            .lock()
+            .unwrap_or_else(|e| e.into_inner())
+            .clone()
+    }
+
+    /// Says which settings were demanded of the device and what became of them. Not for the real-time thread.
+    pub fn tell_settings(&self, settings: Vec<Setting>) {
+        *self.settings.lock().unwrap_or_else(|e| e.into_inner()) = settings;
+    }
+
+    /// The settings that decide what it does alone, as demanded and as read back.
+    pub fn settings(&self) -> Vec<Setting> {
+        self.settings
             .lock()
             .unwrap_or_else(|e| e.into_inner())
             .clone()

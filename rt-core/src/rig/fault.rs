@@ -4,6 +4,7 @@
 //! themselves; what a drive has latched is reset after the trip is acknowledged.
 
 use super::al_code;
+use super::setting::{object_name, setting_name};
 use crate::channel::{ChannelSpec, Layout};
 use crate::fault::FaultText;
 
@@ -87,6 +88,26 @@ pub enum RigFault {
     FollowingError {
         /// Its status word.
         status: u16,
+    },
+    /// The drive still has power although it was told to be off long enough ago.
+    DriveKeepsPower {
+        /// Its status word.
+        status: u16,
+        /// For how long it was told, in µs.
+        for_us: u32,
+        /// Within which time its power has to be gone, in µs.
+        limit_us: u32,
+    },
+    /// A device has another setting than the rig file demands: it would do something else alone.
+    DeviceSetting {
+        /// Which device.
+        device: u16,
+        /// The object, or the register below 0x1000.
+        object: u16,
+        /// What the rig file demands.
+        demanded: i64,
+        /// What the device says; `None`: it has no such object, or does not tell.
+        found: Option<i64>,
     },
     /// Fewer devices took part in a bus cycle than belong to it.
     WorkingCounter {
@@ -264,6 +285,45 @@ impl RigFault {
                 format!("The drive says that the motor does not follow (status 0x{status:04X})"),
                 "Check that the motor is free to move, then acknowledge.",
             ),
+            RigFault::DriveKeepsPower {
+                status,
+                for_us,
+                limit_us,
+            } => with(
+                f64::from(for_us) * 1e-6,
+                f64::from(limit_us) * 1e-6,
+                text(
+                    "drive-keeps-power",
+                    format!(
+                        "The drive keeps its power {:.0} ms after it was told to be off; allowed: {:.0} ms (status \
+                         0x{status:04X})",
+                        ms(for_us),
+                        ms(limit_us)
+                    ),
+                    "Press the emergency stop and keep out of reach: the motor may hold or move. Then check the drive \
+                     and its quick stop settings.",
+                ),
+            ),
+            RigFault::DeviceSetting {
+                device,
+                object,
+                demanded,
+                found,
+            } => FaultText {
+                measured: found.map(|x| x as f64),
+                limit: Some(demanded as f64),
+                ..text(
+                    "device-setting",
+                    format!(
+                        "Device {device} has {} in {} ({}); the rig file demands {demanded}",
+                        found.map_or("nothing that can be read".to_owned(), |x| x.to_string()),
+                        object_name(object),
+                        setting_name(object),
+                    ),
+                    "It is not armed. Set the device by its own tool, or state in the rig file what it really does; 'rig \
+                     scan' shows all settings.",
+                )
+            },
             RigFault::WorkingCounter { expected, got } => with(
                 f64::from(got),
                 f64::from(expected),

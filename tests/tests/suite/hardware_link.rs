@@ -366,12 +366,12 @@ fn rig_home_homes_a_drive_on_ethercat_or_says_why_not() {
         ("max_age_s: 0.0025", "max_age_s: 0.2".into()),
         ("watchdog_ms: 50.0", "watchdog_ms: 1000.0".into()),
         (
-            "counts_per_m: 1.0e7)",
-            "counts_per_m: 1.0e7, homing: (timeout_s: 10.0))".into(),
+            "counts_per_m: 1.0e7,",
+            "counts_per_m: 1.0e7, homing: (timeout_s: 10.0),".into(),
         ),
         (
-            "(index: 0x6065, value: U32(300000)),",
-            "(index: 0x6099, sub: 1, value: U32(800000)), (index: 0x607C, value: I32(-600000)),"
+            "(index: 0x6060, value: I8(8)),",
+            "(index: 0x6060, value: I8(8)), (index: 0x6099, sub: 1, value: U32(800000)), (index: 0x607C, value: I32(-600000)),"
                 .into(),
         ),
         ("seed: 1,", format!("seed: 1, {EMULATED_HOMING}")),

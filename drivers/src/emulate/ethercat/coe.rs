@@ -77,6 +77,10 @@ const ASSIGNED: u8 = 4;
 #[derive(Clone, Debug, Default)]
 pub struct Dictionary {
     objects: Vec<Object>,
+    /// An object that nobody can write, although it is answered as if it was taken.
+    kept: Option<u16>,
+    /// An object that is answered as if it was not there.
+    hidden: Option<u16>,
 }
 
 impl Dictionary {
@@ -152,6 +156,16 @@ impl Dictionary {
         }
     }
 
+    /// Lets an object stay as it is, whoever writes it.
+    pub fn keep(&mut self, index: Option<u16>) {
+        self.kept = index;
+    }
+
+    /// Answers for an object as if it was not there.
+    pub fn hide(&mut self, index: Option<u16>) {
+        self.hidden = index;
+    }
+
     /// Back to what it was when it was built.
     pub fn reset(&mut self) {
         self.objects.iter_mut().for_each(|o| o.value = o.default);
@@ -202,6 +216,9 @@ impl Dictionary {
     }
 
     fn known(&self, index: u16, sub: u8) -> Result<usize, u32> {
+        if self.hidden == Some(index) {
+            return Err(abort::NO_OBJECT);
+        }
         self.find(index, sub).ok_or_else(|| {
             if self.objects.iter().any(|o| o.index == index) {
                 abort::NO_SUBINDEX
@@ -248,7 +265,9 @@ impl Dictionary {
         } else {
             (1 << (8 * len)) - 1
         };
-        self.put(number, u64::from(value & mask));
+        if self.kept != Some(index) {
+            self.put(number, u64::from(value & mask));
+        }
         Ok(())
     }
 }

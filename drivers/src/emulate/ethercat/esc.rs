@@ -182,11 +182,14 @@ impl Esc {
     }
 
     /// Leaves OP by itself.
-    pub fn fall(&mut self, code: u16) {
+    pub fn fall(&mut self, code: u16, now: u64) {
         if self.state == al::OP {
             self.state = al::SAFE_OP;
             self.has_error = true;
             self.code = code;
+            if let Some(drive) = &mut self.drive {
+                drive.lose_communication(&self.dictionary, now);
+            }
         }
     }
 
@@ -205,12 +208,9 @@ impl Esc {
     }
 
     /// The watchdog has fired.
-    pub fn bite(&mut self) {
-        self.fall(0x001B);
+    pub fn bite(&mut self, now: u64) {
+        self.fall(0x001B, now);
         self.memory[WATCHDOG_STATUS] = 0;
-        if let Some(drive) = &mut self.drive {
-            drive.lose_communication();
-        }
     }
 
     /// A physical read; whether it counts.

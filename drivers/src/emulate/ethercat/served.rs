@@ -18,8 +18,8 @@ use rtrb::Producer;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// How often it looks whether it is to end, in ns.
-const LOOK_NANOS: u64 = 50_000_000;
+/// How long a frame is waited for before the devices look after themselves, in ns.
+const LOOK_NANOS: u64 = 2_000_000;
 /// By how much a late answer is late, in ns.
 const LATE_NANOS: u64 = 5_000_000;
 /// What an emulated drive calls its error: overcurrent.
@@ -195,7 +195,8 @@ impl Emulated for EmulatedSegment {
             self.look_at_board();
             match received {
                 Received::Frame(len) => self.answer(&mut frame, len),
-                Received::Nothing => {}
+                // Watchdogs and ramps go on without frames.
+                Received::Nothing => self.segment.live_until(RealClock.now()),
                 // It may come back.
                 Received::Down => std::thread::park_timeout(std::time::Duration::from_millis(20)),
             }

@@ -3,6 +3,7 @@
 
 use crate::ethercat::config::ClockConfig;
 use crate::ethercat::wire::{Builder, Datagram, Walk, command, register};
+use rt_core::rig::RigFault;
 use std::ops::Range;
 
 /// A device as it was found and set up.
@@ -35,6 +36,8 @@ pub struct Plan {
     pub clocks: Option<ClockConfig>,
     /// How long an answer may take, in ns.
     pub reply_nanos: u64,
+    /// A setting of a device that is not as the rig file demands: nothing is switched on then.
+    pub differs: Option<RigFault>,
 }
 
 impl Plan {

@@ -128,9 +128,10 @@ fn check(case: &Case, state: State) {
             }
         }
     }
-    // The motor has no power after its quick stop, whatever the loop thinks.
+    // The motor has no power after its quick stop, whatever the loop thinks; where the drive hears nothing any more, that
+    // begins after the 50 ms of its watchdog.
     if id.is_some() && is_powered {
-        bench.cycles(30);
+        bench.cycles(40);
         assert!(
             !bench.plant.is_powered(bench.clock.now()),
             "{what}: the motor has power"
@@ -147,13 +148,11 @@ fn check(case: &Case, state: State) {
     for &fault in case.remedy {
         bench.inject(fault);
     }
-    if bench.state() == State::Tripped {
-        bench.ask(Request::Acknowledge);
-    } else if bench.state() == State::Running || bench.state() == State::Armed {
+    if bench.state() == State::Running || bench.state() == State::Armed {
         bench.ask(Request::Stop);
     }
     if case.ends == Nothing || id.is_some() || state == State::Tripped {
-        bench.until_slowly(State::Ready);
+        bench.until_ready_by_a_person();
         bench.ask(Request::Arm);
         bench.until(State::Armed, 5);
         bench.cycles(60);
@@ -213,8 +212,7 @@ fn a_loop_that_is_away_too_long_meets_the_watchdog() {
         bench.said().last().map(String::as_str),
         Some("rig.watchdog")
     );
-    bench.ask(Request::Acknowledge);
-    bench.until_slowly(State::Ready);
+    bench.until_ready_by_a_person();
     // 40 ms are within it.
     let mut bench = Bench::new();
     bench.bring_to(State::Running);

@@ -27,8 +27,8 @@ const TRAVEL_CYCLES: usize = 400;
 const BESIDES_CYCLES: std::ops::Range<usize> = 5..40;
 
 const OBJECTS: (&str, &str) = (
-    "(index: 0x6065, value: U32(300000)),",
-    "(index: 0x6065, value: U32(300000)),
+    "(index: 0x6060, value: I8(8)),",
+    "(index: 0x6060, value: I8(8)),
      (index: 0x6098, value: I8(19)),
      (index: 0x6099, sub: 1, value: U32(500000)),
      (index: 0x6099, sub: 2, value: U32(100000)),
@@ -36,8 +36,8 @@ const OBJECTS: (&str, &str) = (
      (index: 0x607C, value: I32(-600000)),",
 );
 const HOMING: (&str, &str) = (
-    "counts_per_m: 1.0e7)",
-    "counts_per_m: 1.0e7, homing: (timeout_s: 5.0))",
+    "counts_per_m: 1.0e7,",
+    "counts_per_m: 1.0e7, homing: (timeout_s: 5.0),",
 );
 const EMULATED: (&str, &str) = (
     "seed: 1,",

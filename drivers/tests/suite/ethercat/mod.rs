@@ -5,6 +5,7 @@
 mod fault_matrix;
 mod frames;
 mod homing;
+mod reactions;
 mod rig;
 mod segment;
 mod veth;

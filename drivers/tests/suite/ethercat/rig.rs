@@ -77,9 +77,18 @@ impl Bench {
     }
 
     /// The same on another rig.
-    pub fn on((rig, segment, pantograph): (HardwareConfig, EthercatConfig, Pantograph)) -> Self {
+    pub fn on(rig: (HardwareConfig, EthercatConfig, Pantograph)) -> Self {
+        Self::on_with(rig, &[])
+    }
+
+    /// The same with faults that are there before anything is set up.
+    pub fn on_with(
+        (rig, segment, pantograph): (HardwareConfig, EthercatConfig, Pantograph),
+        before: &[SegmentFault],
+    ) -> Self {
         let plant = SharedPlant::new(&rig.model(), &pantograph);
-        let (emulated, faults) = segment_on(&segment, &rig, plant.clone());
+        let (emulated, mut faults) = segment_on(&segment, &rig, plant.clone());
+        before.iter().for_each(|f| faults.push(*f).unwrap());
         let mut clock = ExactClock::default();
         clock.sleep_until(1_000_000_000);
         let transport = InProcess::new(emulated, SegmentClock::Exact(clock.clone()));
@@ -196,6 +205,27 @@ impl Bench {
         }
     }
 
+    /// The same for one that may have latched an error of its drive: somebody acknowledges until it is Ready.
+    pub fn until_ready_by_a_person(&mut self) {
+        let begin = Instant::now();
+        for cycle in 0_u64.. {
+            // Every two seconds, as long as a reset lasts.
+            if cycle % 1000 == 0 {
+                self.ask(Request::Acknowledge);
+            }
+            self.cycle();
+            if self.state() == State::Ready {
+                return;
+            }
+            assert!(
+                begin.elapsed() < Duration::from_secs(30),
+                "not Ready; {:?}",
+                self.said()
+            );
+            std::thread::park_timeout(Duration::from_micros(200));
+        }
+    }
+
     /// Brings it to a state, from the beginning.
     pub fn bring_to(&mut self, state: State) {
         self.cycle();
@@ -232,6 +262,18 @@ impl Bench {
             }
             _ => {}
         }
+    }
+
+    /// What was said of a fault, in words.
+    pub fn words_of(&self, id: &str) -> String {
+        let fault = |e: &Event| match e.kind {
+            EventKind::Tripped { fault, .. } | EventKind::Warning(fault) => {
+                Some(fault.describe(&self.layout))
+            }
+            _ => None,
+        };
+        let mut words = self.events.iter().filter_map(fault);
+        words.find(|w| w.id == id).map_or(String::new(), |w| w.what)
     }
 
     /// What was said of faults, by their names.
