@@ -279,9 +279,9 @@ impl Segment {
                 if let Some(drive) = &mut device.drive {
                     drive.live(&mut self.world, at);
                 }
-                self.operate_brake();
                 self.world.advance_to(at);
                 self.devices[i].bite(at);
+                self.operate_brake();
             }
             if let Some(drive) = &mut self.devices[i].drive {
                 drive.live(&mut self.world, now);

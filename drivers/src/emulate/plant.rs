@@ -3,7 +3,8 @@
 use crate::mounting::BrakeOutput;
 use crate::simulated::LoadCells;
 use crate::simulated::{
-    BrakeFault, CellTrouble, MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at, switch_at,
+    BrakeFault, CellTrouble, MotorFault, Plant, PlantModel, Sensor, SimulatedConfig, stands_at,
+    switch_at,
 };
 use rt_core::guard::Drive;
 use rt_core::model::pantograph::Pantograph;

@@ -10,6 +10,7 @@ use crate::mounting::MountingConfig;
 use rt_core::model::pantograph::Pantograph;
 
 /// Constant data of an unpowered motor; the input of its substeps is a force on the motor, in N.
+#[derive(Clone)]
 pub struct Unpowered {
     pub contact: Substep,
     pub free: Substep,

@@ -73,6 +73,8 @@ impl Bench {
             hangs_loads: false,
             safety: Default::default(),
             dead_man: None,
+            brake: None,
+            is_hardware: false,
         };
         let mut cells = Cells::build(&layout, &rig, DT).unwrap();
         for cell in 0..2 {
