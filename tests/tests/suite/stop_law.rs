@@ -67,7 +67,7 @@ fn rig(shipped: &str, holds: bool) -> String {
     let assets = project_root().join("assets");
     let text = std::fs::read_to_string(assets.join("rigs").join(shipped)).unwrap();
     let text = text.replace("\"../", &format!("\"{}/", assets.display()));
-    let rules = "dead_man_s: 0.2, held_for_s: 2.0, max_gap_s: 0.1, armed_for_s: 60.0,\
+    let rules = "dead_man_s: 0.2, held_for_s: 5.0, max_gap_s: 0.1, armed_for_s: 60.0,\
                  unattended: [\"run\"]";
     let text = if text.contains("\n    safety: (") {
         let (before, rest) = text.split_once("\n    safety: (").unwrap();
