@@ -370,16 +370,15 @@ fn files_at_the_ends_of_every_field_are_refused_or_stop() {
         let text = rig_text(name);
         let numbers = numbers_of(&text);
         let mut changes: Vec<Vec<(usize, &str)>> = Vec::new();
+        // Each field with some of them, each of them at many fields.
         for number in 0..numbers.len() {
-            changes.extend(values.iter().map(|value| vec![(number, *value)]));
+            let some = (0..values.len()).filter(|k| (k + number) % 4 == 0);
+            changes.extend(some.map(|k| vec![(number, values[k])]));
         }
-        for _ in 0..300 {
+        for _ in 0..80 {
             let count = 1 + next(4);
-            changes.push(
-                (0..count)
-                    .map(|_| (next(numbers.len()), values[next(values.len())]))
-                    .collect(),
-            );
+            let mut one = || (next(numbers.len()), values[next(values.len())]);
+            changes.push((0..count).map(|_| one()).collect());
         }
         for mut change in changes {
             change.sort_unstable();
@@ -415,7 +414,7 @@ fn files_at_the_ends_of_every_field_are_refused_or_stop() {
         }
     }
     println!("{accepted} accepted, {refused} refused");
-    assert!(accepted > 100 && refused > 1000);
+    assert!(accepted > 50 && refused > 300);
 }
 
 /// Where the numbers of a file are, its comments left out.
