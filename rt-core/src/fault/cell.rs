@@ -15,7 +15,7 @@ pub enum CellFault {
     TooQuiet,
     /// It has more noise than it should while nothing moves.
     TooNoisy,
-    /// It carries too little or too much of the force.
+    /// It carries too little of the force.
     Share,
     /// The force at rest is not that of the specimen. Of the force channel.
     RestForce,
@@ -80,11 +80,11 @@ impl CellFault {
             ),
             CellFault::Share => (
                 format!(
-                    "{label} gives {} of the force, where {} is the bound",
+                    "{label} gives {} of the force; expected at least {}",
                     percent(measured),
                     percent(limit)
                 ),
-                "One of the cells is dead, overloaded or loose, or its calibration is another one's; check all of them, or 'watch.share' of the rig file.",
+                "This cell is dead or loose, or another one shows too much; check both and their calibrations, or 'watch.share' of the rig file.",
             ),
             CellFault::RestForce => (
                 format!(

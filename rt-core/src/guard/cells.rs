@@ -108,7 +108,9 @@ impl Sensor {
             range_n: watch.range_n,
             range: None,
             noise: watch.noise.map(|noise| Noise::new(noise, together, dt)),
-            share: watch.share.map(|share| Share::new(share, together, dt)),
+            share: watch
+                .share
+                .and_then(|share| Share::new(share, together, dt)),
         };
         sensor.find_range();
         Ok(sensor)

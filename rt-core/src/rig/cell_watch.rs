@@ -65,13 +65,13 @@ pub struct CellsWatch {
     pub noise_band: (f64, f64),
     /// Over which time noise is looked at, in s.
     pub noise_window_s: f64,
-    /// Which part of its share each cell has to carry, and all others together of theirs.
+    /// Which part of its share each cell has to carry.
     pub share_kept: f64,
-    /// How far a cell may be outside of that because of its zero, in N.
+    /// How far below that a cell may be because of its zero, in N.
     pub share_slack_n: f64,
     /// Below this force shares are not looked at, in N.
     pub share_above_n: f64,
-    /// How much a cell may be outside of that, summed up over time, in N s: a large force is acted upon sooner.
+    /// How much may be missing of that, summed up over time, in N s: a large force is acted upon sooner.
     pub share_impulse_n_s: f64,
     /// What the force has to be while the motor rests in the parked position; a run waits until it is known. `None`:
     /// `FromUplift` on hardware, `Unwatched` where nobody can be hurt.

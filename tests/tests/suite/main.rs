@@ -12,6 +12,7 @@
 
 mod architecture;
 mod blessed;
+mod cell_watch;
 mod closed_form;
 mod fault_matrix;
 mod hardware_ethercat;
