@@ -11,6 +11,7 @@
 )]
 
 mod architecture;
+mod brake;
 mod closed_form;
 mod fault_matrix;
 mod hardware_ethercat;
