@@ -1,6 +1,7 @@
-//! Work on a rig without a test: scan, home, check, jog, identify. The same for simulated rigs and hardware; the
+//! Work on a rig without a test: scan, home, brake test, check, jog, identify. The same for simulated rigs and hardware; the
 //! command line and the window both do it through here.
 
+pub mod brake_test;
 pub mod check;
 pub mod edit;
 pub mod home;
@@ -29,9 +30,13 @@ pub enum WorkError {
 }
 
 /// The guided order in which a rig is put to work.
-pub const ORDER: [(&str, &str); 5] = [
+pub const ORDER: [(&str, &str); 6] = [
     ("scan", "what answers, against what the rig file expects"),
     ("home", "drives that have to find their home position first"),
+    (
+        "brake-test",
+        "whether the brake holds without power, if there is one",
+    ),
     (
         "check",
         "wiring and signs, with moves of a fraction of a millimetre",

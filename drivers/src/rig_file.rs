@@ -2,6 +2,7 @@
 
 use crate::cells;
 use crate::hardware::{HardwareConfig, HardwareError, HardwareRig};
+use crate::mounting::MountingConfig;
 use crate::protection;
 use crate::simulated::{self, Injection, SimTime, SimulatedConfig, SimulatedRig};
 use rt_core::calibration::store::Library;
@@ -64,6 +65,22 @@ impl RigFile {
         match self {
             RigFile::Simulated(config) => &config.pantograph,
             RigFile::Hardware(config) => &config.pantograph,
+        }
+    }
+
+    /// Its name, for people.
+    pub fn name(&self) -> &str {
+        match self {
+            RigFile::Simulated(config) => &config.name,
+            RigFile::Hardware(config) => &config.name,
+        }
+    }
+
+    /// How its motor is mounted, if its file says so.
+    pub fn mounting(&self) -> Option<&MountingConfig> {
+        match self {
+            RigFile::Simulated(config) => config.mounting.as_ref(),
+            RigFile::Hardware(config) => config.mounting.as_ref(),
         }
     }
 

@@ -1,5 +1,6 @@
-//! `pantobench rig`: puts a rig to work: scan, home, check, jog, identify.
+//! `pantobench rig`: puts a rig to work: scan, home, test its brake, check, jog, identify.
 
+mod brake_test;
 mod check;
 mod identify;
 
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 /// Arguments of `pantobench rig`.
 #[derive(clap::Args)]
 #[command(
-    after_help = "The usual order: scan, home, check, calibrate (pantobench calibrate), identify.\n\
+    after_help = "The usual order: scan, home, brake-test, check, calibrate (pantobench calibrate), identify.\n\
                   Example: pantobench rig check assets/rigs/simulated-dsa-380.ron\n\n\
                   Simulated rigs are worked on as fast as the machine can, hardware in real time. What is hardware, or asks \
                   for two steps or a dead man's switch, is moved by a person at the terminal (A, then C, then the space \
@@ -37,6 +38,8 @@ enum RigCommand {
     /// Home a drive that does not know where it is. The motor moves by itself.
     #[command(after_help = "Example: pantobench rig home assets/rigs/simulated-interlocks.ron")]
     Home(RigArguments),
+    /// Whether the brake holds the motor without power; nothing is switched on.
+    BrakeTest(brake_test::BrakeTestArguments),
     /// Wiring and signs with moves of a fraction of a millimetre; with --offline what protects, by the file alone.
     #[command(
         after_help = "Example: pantobench rig check assets/rigs/simulated-load-cells.ron --json\n\
@@ -110,6 +113,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     match &arguments.command {
         RigCommand::Scan(a) => run_scan(a),
         RigCommand::Home(a) => run_home(a),
+        RigCommand::BrakeTest(a) => brake_test::run(a),
         RigCommand::Check(a) => check::run(a),
         RigCommand::Jog(a) => run_jog(a),
         RigCommand::Identify(a) => identify::run(a),

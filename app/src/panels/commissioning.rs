@@ -1,9 +1,10 @@
-//! Puts a rig to work, step by step: scan, home, check, calibrate, identify; and moves its motor by hand.
+//! Puts a rig to work, step by step: scan, home, brake test, check, calibrate, identify; and moves its motor by hand.
 
 use crate::cli::text::number;
 use crate::command::UiCommand;
 use crate::panels::mark::{Mark, marked};
 use crate::rig_work::WorkError;
+use crate::rig_work::brake_test::BrakeTested;
 use crate::rig_work::check::Checked;
 use crate::rig_work::edit;
 use crate::rig_work::identify::Identified;
@@ -37,6 +38,8 @@ pub struct Bench<'a> {
     pub range_m: (f64, f64),
     /// What its drive knows of its own position.
     pub home: HomeKnown,
+    /// Whether a brake holds it without power.
+    pub has_brake: bool,
     /// Whether the rig asks for real-time rights that the loop has not.
     pub lacks_real_time: bool,
 }
@@ -72,7 +75,7 @@ impl HomeKnown {
 /// See the module's text. Results outlive the bench, which gives the rig free for each step.
 #[derive(Default)]
 pub struct CommissioningPanel {
-    results: [Option<Result<Outcome, WorkError>>; 3],
+    results: [Option<Result<Outcome, WorkError>>; 4],
     /// Whether a person goes on without real-time rights.
     insists: bool,
     /// Of which rig they are.
@@ -118,9 +121,17 @@ impl CommissioningPanel {
                 }
                 self.step(ui, bench, 1, Step::Scan, asks);
                 home(ui, bench, asks);
-                self.step(ui, bench, 3, Step::Check, asks);
-                calibrate(ui, asks);
-                self.step(ui, bench, 5, Step::Identify, asks);
+                let mut number = 2;
+                let mut next = || {
+                    number += 1;
+                    number
+                };
+                if bench.has_brake {
+                    self.step(ui, bench, next(), Step::BrakeTest, asks);
+                }
+                self.step(ui, bench, next(), Step::Check, asks);
+                calibrate(ui, next(), asks);
+                self.step(ui, bench, next(), Step::Identify, asks);
             });
     }
 
@@ -306,8 +317,8 @@ fn home(ui: &mut Ui, bench: &Bench<'_>, asks: &mut Vec<Ask>) {
 }
 
 /// Calibration has a panel of its own.
-fn calibrate(ui: &mut Ui, asks: &mut Vec<Ask>) {
-    numbered(ui, 4, |ui| {
+fn calibrate(ui: &mut Ui, number: u8, asks: &mut Vec<Ask>) {
+    numbered(ui, number, |ui| {
         let button = Button::new("Calibrate …").min_size(BUTTON);
         if ui.add(button).clicked() {
             asks.push(Ask::Command(UiCommand::Show(PanelKind::Rig)));
@@ -322,6 +333,7 @@ fn show_outcome(ui: &mut Ui, rig: &Path, outcome: &Outcome, asks: &mut Vec<Ask>)
         Outcome::Scan(scan) => show_scan(ui, scan),
         Outcome::Check(checked) => show_check(ui, checked),
         Outcome::Identify(found) => show_identified(ui, rig, found, asks),
+        Outcome::BrakeTest(tested) => show_brake(ui, tested),
     }
 }
 
@@ -420,6 +432,27 @@ fn show_check(ui: &mut Ui, checked: &Checked) {
         );
         if !item.held {
             ui.label(item.advice);
+        }
+    }
+}
+
+fn show_brake(ui: &mut Ui, tested: &BrakeTested) {
+    let load = tested
+        .load_n
+        .map_or_else(|| "an unknown load".to_owned(), |n| format!("{n:+.1} N"));
+    let found = format!(
+        "Crept by {:+.3} mm in {} s under {load}; allowed: {:.3} mm.",
+        1e3 * tested.creep_m,
+        tested.seconds,
+        1e3 * tested.allowed_m
+    );
+    match tested.problem() {
+        None => {
+            marked(ui, Mark::Good, found);
+        }
+        Some(problem) => {
+            marked(ui, Mark::Bad, found);
+            ui.label(problem);
         }
     }
 }

@@ -2,6 +2,7 @@
 //! is stopped.
 
 use super::WorkError;
+use super::brake_test::{BrakeTested, WATCH_S, brake_test};
 use super::check::{Checked, check};
 use super::identify::{Choice, Identified, identify};
 use super::play::Stand;
@@ -23,6 +24,8 @@ pub enum Step {
     Check,
     /// Motor, delays, pad.
     Identify,
+    /// Whether the brake holds.
+    BrakeTest,
 }
 
 impl Step {
@@ -32,6 +35,7 @@ impl Step {
             Step::Scan => "Scan",
             Step::Check => "Check",
             Step::Identify => "Identify",
+            Step::BrakeTest => "Test brake",
         }
     }
 
@@ -42,6 +46,9 @@ impl Step {
             Step::Check => "Wiring and signs. The motor steps by less than half a millimetre.",
             Step::Identify => {
                 "Motor, delays, pad and noise. The motor moves by less than two millimetres for about a minute."
+            }
+            Step::BrakeTest => {
+                "Whether the brake holds without power. Nothing is switched on; keep out of reach of what may fall."
             }
         }
     }
@@ -68,6 +75,8 @@ pub enum Outcome {
     Check(Checked),
     /// See [`Step::Identify`].
     Identify(Box<Identified>),
+    /// See [`Step::BrakeTest`].
+    BrakeTest(BrakeTested),
 }
 
 enum Message {
@@ -181,5 +190,6 @@ fn do_step(
             let found = identify(&stand, &Choice::default(), say)?;
             Outcome::Identify(Box::new(found))
         }
+        Step::BrakeTest => Outcome::BrakeTest(brake_test(&stand, WATCH_S, say)?),
     })
 }

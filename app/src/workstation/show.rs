@@ -255,6 +255,7 @@ impl Workstation {
                     force_n: latest("force"),
                     range_m: actuator.map_or((0.0, 0.0), |a| (a.low, a.high)),
                     home: HomeKnown::now(live.latest.state, &live.data.events),
+                    has_brake: run.rig.spec.brake.is_some(),
                     lacks_real_time: run.rig.spec.safety.needs_real_time == Some(true)
                         && !run.rt.is_real_time(),
                 };

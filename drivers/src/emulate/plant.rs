@@ -16,8 +16,9 @@ const STEP_NANOS: u64 = 50_000;
 /// Time that is made up for at once, in ns; a program that was stopped for longer goes on where it was.
 const MOST_BEHIND_NANOS: u64 = NANOS_PER_SECOND;
 
-/// A motor that is slower than this is at rest for a drive, in m/s.
-const AT_REST_M_PER_S: f64 = 0.01;
+/// A motor that is slower than this a drive brings to rest and holds until its own brake does, in m/s. A faster one goes
+/// on without power until the brake grips: the worst that a drive may do.
+const HELD_BELOW_M_PER_S: f64 = 0.1;
 
 struct State {
     plant: Plant,
@@ -142,9 +143,15 @@ impl SharedPlant {
                 return;
             }
             s.plant.tell_brake(false);
-            let may_hold = s.plant.motor_speed().abs() < AT_REST_M_PER_S;
-            s.hands_over = s.drive == Drive::On && may_hold && !s.plant.brake_grips();
-            if !s.hands_over {
+            if s.hands_over || s.drive == Drive::Off {
+                return;
+            }
+            let may_hold = s.plant.motor_speed().abs() < HELD_BELOW_M_PER_S;
+            s.hands_over = may_hold && !s.plant.brake_grips();
+            if s.hands_over {
+                let here = s.plant.motor_position();
+                s.plant.set_reference(here);
+            } else {
                 s.drive = Drive::Off;
             }
         });
@@ -188,9 +195,9 @@ impl SharedPlant {
         });
     }
 
-    /// Whether the motor has power.
+    /// Whether the motor has power. What a drive holds with until its own brake does is not counted: it follows nobody.
     pub fn is_powered(&self, now: u64) -> bool {
-        self.at(now, |s| s.drive == Drive::On)
+        self.at(now, |s| s.drive == Drive::On && !s.hands_over)
     }
 
     /// The force at the pad itself, in N.

@@ -12,6 +12,7 @@
 
 mod architecture;
 mod blessed;
+mod brake;
 mod cell_watch;
 mod closed_form;
 mod fault_matrix;
