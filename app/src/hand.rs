@@ -252,7 +252,7 @@ mod tests {
     use super::*;
 
     fn pause() {
-        std::thread::sleep(PAUSE + Duration::from_millis(20));
+        std::thread::park_timeout(PAUSE + Duration::from_millis(20));
     }
 
     fn hold(hand: &Hand) {
@@ -295,7 +295,7 @@ mod tests {
         assert_eq!(asking.poll(&hand), Consent::Awaited, "before it was asked");
         hand.press_first();
         assert_eq!(asking.poll(&hand), Consent::First);
-        std::thread::sleep(Duration::from_millis(450));
+        std::thread::park_timeout(Duration::from_millis(450));
         assert_eq!(asking.poll(&hand), Consent::Expired);
         hand.press_second();
         assert_eq!(asking.poll(&hand), Consent::Awaited, "too late");
@@ -322,7 +322,7 @@ mod tests {
         let hand = Hand::default();
         hold(&hand);
         assert!(hand.is_held(Duration::from_millis(100)));
-        std::thread::sleep(Duration::from_millis(130));
+        std::thread::park_timeout(Duration::from_millis(130));
         assert!(!hand.is_held(Duration::from_millis(100)));
         assert!(hand.take_sign() && !hand.take_sign());
     }

@@ -180,7 +180,7 @@ mod tests {
                 Consent::Awaited
             };
             assert_eq!(asking.poll(&hand), expected, "{i}");
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::park_timeout(Duration::from_millis(20));
         }
         type_at(&mut reader, &hand, b"c");
         assert_eq!(asking.poll(&hand), Consent::Given, "another key does");
@@ -192,7 +192,7 @@ mod tests {
         let mut asking = Asking::begin(&hand, WITHIN, None);
         type_at(&mut reader, &hand, b"ac");
         asking.poll(&hand);
-        std::thread::sleep(PAUSE);
+        std::thread::park_timeout(PAUSE);
         assert_eq!(asking.poll(&hand), Consent::Awaited, "both at once");
         for _ in 0..3 {
             type_at(&mut reader, &hand, &b"a\nc\n ".repeat(20));

@@ -312,8 +312,8 @@ impl Driver {
         if goes_on {
             Ok(())
         } else {
-            self.close();
             let absent = self.grip.absent().map(Absent::words);
+            self.close();
             let why = absent.unwrap_or("the loop was told to end");
             Err(Interrupt::Stopped(why.into()))
         }
@@ -458,6 +458,8 @@ impl Driver {
             let _ = thread.join();
         }
         self.watch.set_line(None);
+        // The keys are for whatever is moved next.
+        self.grip = Grip::Free;
     }
 
     /// Ends the recording with the result.

@@ -97,6 +97,27 @@ fn a_guarded_rig_is_moved_by_nobody_but_a_person_whatever_is_piped_in() {
     }
 }
 
+#[test]
+fn a_script_moves_a_guarded_rig_only_where_its_file_allows_scripts() {
+    let scratch = Scratch::new("rig-script");
+    for (allowed, ends) in [(r#"["run"]"#, Some(3)), (r#"["script"]"#, Some(0))] {
+        let text = std::fs::read_to_string(unattended(&scratch, allowed)).unwrap();
+        let (known, _) = text.split_once("    homing:").unwrap();
+        let rig = scratch.file("known.ron", &format!("{known})"));
+        session_on(&rig, &scratch, "plain.ron", "");
+        let script = scratch.file(
+            "moves.rhai",
+            r#"let bench = load("plain.ron"); bench.arm(); bench.run_for(1.0); bench.stop();"#,
+        );
+        let out = scratch.path("out");
+        let done = pantobench(&["script", &script, "--fast", "--out", &out]);
+        let text = stderr(&done);
+        assert_eq!(done.status.code(), ends, "{allowed}: {text}");
+        let refused = text.contains(r#"safety.unattended: ["script"]"#);
+        assert_eq!(refused, ends == Some(3), "{text}");
+    }
+}
+
 /// Runs with a pipe that types for as long as anyone reads, as `yes` does.
 fn piped(arguments: &[&str], typed: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_pantobench"))
@@ -110,7 +131,7 @@ fn piped(arguments: &[&str], typed: &[u8]) -> Output {
     let typed = typed.to_vec();
     let typing = std::thread::spawn(move || {
         while pipe.write_all(&typed).is_ok() {
-            std::thread::sleep(Duration::from_millis(20));
+            std::thread::park_timeout(Duration::from_millis(20));
         }
     });
     let output = child.wait_with_output().unwrap();
@@ -203,12 +224,12 @@ impl Person {
         let until = Instant::now() + Duration::from_secs_f64(seconds);
         while Instant::now() < until && self.child.try_wait().unwrap().is_none() {
             self.press(key);
-            std::thread::sleep(Duration::from_millis(33));
+            std::thread::park_timeout(Duration::from_millis(33));
         }
     }
 
     fn pause(&self) {
-        std::thread::sleep(Duration::from_millis(400));
+        std::thread::park_timeout(Duration::from_millis(400));
     }
 
     fn end(mut self) -> (Option<i32>, String) {

@@ -156,6 +156,11 @@ fn the_lqg_bench_runs_over_a_veth_pair_between_two_processes() {
                 &format!("port: Interface(\"{interface}\")"),
             )
             .replace("reply_timeout_us: 400.0", "reply_timeout_us: 800.0")
+            // A card is hardware to the program, whoever answers at its other end.
+            .replace(
+                "    buses: [",
+                "    safety: (unattended: [\"run\"]),\n    buses: [",
+            )
             .replace("\"../", &format!("\"{}/", assets.display()));
         scratch.file(&format!("{interface}.ron"), &text)
     };

@@ -233,7 +233,7 @@ fn person(rig: &mut Stand, act: impl Fn(&Hand) + Send + 'static) -> std::thread:
     rig.presence = Presence::Window(Arc::clone(&hand), tell);
     std::thread::spawn(move || {
         while !asked.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(5));
+            std::thread::park_timeout(Duration::from_millis(5));
         }
         act(&hand);
     })
@@ -241,7 +241,7 @@ fn person(rig: &mut Stand, act: impl Fn(&Hand) + Send + 'static) -> std::thread:
 
 fn steps(hand: &Hand) {
     hand.press_step();
-    std::thread::sleep(Duration::from_millis(350));
+    std::thread::park_timeout(Duration::from_millis(350));
     hand.press_step();
 }
 
@@ -249,7 +249,7 @@ fn hold(hand: &Hand, seconds: f64) {
     let since = Instant::now();
     while since.elapsed().as_secs_f64() < seconds {
         hand.hold();
-        std::thread::sleep(Duration::from_millis(30));
+        std::thread::park_timeout(Duration::from_millis(30));
     }
 }
 

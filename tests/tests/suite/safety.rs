@@ -242,3 +242,19 @@ fn ranges_that_do_not_lie_inside_each_other_are_refused_with_what_to_do() {
         assert!(problem.contains(words), "{to}: {problem}");
     }
 }
+
+#[test]
+fn a_circuit_that_opens_takes_back_what_was_asked_and_its_closing_starts_nothing() {
+    let mut run =
+        homed("(fault: OpenInterlock(number: 2), in_state: Ready, after_s: 0.1, lasting_s: 0.5)");
+    run.ask(Request::Arm);
+    assert!(run.until(State::Idle, 100), "the door opens");
+    run.ask(Request::Arm);
+    run.ask(Request::Confirm);
+    run.cycles(2);
+    assert!(run.until(State::Ready, 500), "the door closes");
+    run.ask(Request::Confirm);
+    run.cycles(2500);
+    assert_eq!(run.state(), State::Ready, "nobody has asked since");
+    assert!(run.frames.iter().all(|f| f.drive == Drive::Off));
+}

@@ -66,7 +66,8 @@ fn validate(host: &Shared, bench: &mut Bench, options: &Map) -> Answer<Dynamic> 
         let host = host.borrow();
         (host.watch.clone(), host.is_exact)
     };
-    let settings = settings_of(options, directory, is_exact)?;
+    let mut settings = settings_of(options, directory, is_exact)?;
+    settings.presence = watch.presence().clone();
     let found = with_progress(&watch, |tell, stop| {
         iterate::run(&recording, &settings, |_| (), tell, stop)
     });
