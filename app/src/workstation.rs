@@ -199,6 +199,11 @@ impl Workstation {
             ctx.request_repaint_after(if is_moving { MOVING } else { RESTING });
         };
         let title = session.session.title.clone();
+        // The bench that was there frees its drive before the next one asks for it: two masters are never on one.
+        self.slot = Slot::Failed {
+            title: title.clone(),
+            problem: String::new(),
+        };
         self.slot = match Starting::begin(session, &self.settings, wake) {
             Ok(starting) => Slot::Starting(starting),
             Err(problem) => Slot::Failed { title, problem },
