@@ -335,7 +335,7 @@ fn obstacle(view: &View<'_>) -> Option<String> {
     let how = if state == 5 {
         "acknowledge the trip first (F8)"
     } else {
-        "stop the bench first (Esc; again, and its power is off)"
+        "stop the bench first (Esc)"
     };
     Some(format!("Calibrating is not possible while {name}: {how}."))
 }

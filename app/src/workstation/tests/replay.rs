@@ -152,6 +152,7 @@ fn a_question_from_before_arms_nothing_behind_a_recording() {
     }]));
     bench.window().open_recording(path);
     bench.wait("the recording is open", |w| w.replay.is_some());
+    bench.harness.run_steps(3);
     bench.press("Arm all the same");
     let told = bench.window().message.take().map(|m| m.0);
     assert_eq!(told.as_deref(), Some(RECORDING_IS_SHOWN));
