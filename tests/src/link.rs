@@ -155,13 +155,13 @@ pub fn from_ron<T: serde::de::DeserializeOwned>(text: &str) -> T {
 }
 
 impl LinkBench {
-    /// A profile on the shipped rig with some changes.
+    /// A profile of six seconds on the shipped rig with some changes.
     pub fn new(setup: Setup, change: impl FnOnce(&mut HardwareConfig)) -> Self {
-        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2)";
+        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2), seconds: 6.0";
         Self::with(setup, bench, change)
     }
 
-    /// A bench on the shipped rig with some changes.
+    /// A bench, and what else a session says, on the shipped rig with some changes.
     pub fn with(setup: Setup, bench: &str, change: impl FnOnce(&mut HardwareConfig)) -> Self {
         let mut config = rig_config();
         if setup == Setup::LinRs {
@@ -263,9 +263,9 @@ impl LinkBench {
                 self.run.cycles(200);
             }
             State::Stopping => {
+                // The longest way of stopping: from the end of the run back to the parked position.
                 self.enter(State::Running);
-                self.run.ask(Request::Stop);
-                assert!(self.run.until(State::Stopping, 5));
+                assert!(self.run.until(State::Stopping, 4000));
             }
             State::Tripped => {
                 self.enter(State::Running);

@@ -191,7 +191,10 @@ fn recover(b: &mut LinkBench, what: &str) {
         assert_eq!(b.run.state(), State::Tripped, "{what}");
         b.run.ask(Request::Acknowledge);
         b.run.cycle();
-    } else if b.run.state() != State::Idle {
+    } else if b.run.state() == State::Idle {
+        // Only a person resets what a drive has latched.
+        b.run.ask(Request::Acknowledge);
+    } else {
         b.run.ask(Request::Stop);
     }
     assert!(
@@ -410,7 +413,8 @@ fn homing_that_is_stopped_or_finds_no_switch_leaves_the_drive_without_power() {
         assert!((0.037..0.041).contains(&at), "{setup:?}: {at}");
         b.run.cycles(500);
         assert_eq!(b.run.state(), State::Idle, "{setup:?}");
-        assert!((b.plant.position(b.clock.now()) - at).abs() < 2e-5);
+        // Cut off at once, the motor is pushed until its brake grips: 22 N on 10 kg for 30 ms.
+        assert!((b.plant.position(b.clock.now()) - at).abs() < 2e-3);
 
         b.drive_faults.set(LinkFault::NoHomeSwitch, true);
         home(&mut b);
