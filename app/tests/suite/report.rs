@@ -520,3 +520,36 @@ fn what_cannot_be_done_is_said() {
     assert!(!Path::new(&out).exists() && !Path::new(&nowhere).exists());
     assert!(root().join("assets/standards/en50367-ac-25kv.ron").exists());
 }
+
+const WIDENED: &str = r#"Session(title: "Widened", bench: PantographLqg(wire: String(), speed_kmh: 250.0,
+    specimen: "ROOT/assets/pantographs/dsa-380.ron"), rig: "ROOT/assets/rigs/simulated-dsa-380.ron", uplift_n: 130.625,
+    seconds: 1.0, limits: [(channel: "tracking_error", low: -0.019, high: 0.019, for_cycles: 5, action: Retreat)])"#;
+
+/// What a session allows beyond its bench stands beside the verdict, with both values.
+#[test]
+fn a_run_with_widened_limits_says_so_in_info_and_report() {
+    let scratch = Scratch::new("widened");
+    let session = scratch.path("widened.ron");
+    std::fs::write(
+        &session,
+        WIDENED.replace("ROOT", &root().display().to_string()),
+    )
+    .unwrap();
+    let directory = scratch.path("recordings");
+    let run = pantobench(&["run", &session, "--fast", "--json", "--record", &directory]);
+    let recording = json(&run)["recording"].as_str().unwrap().to_owned();
+    let both = "-0.019 to 0.019 m in place of -0.005 to 0.005 m";
+    let info = stdout(&pantobench(&["session", "info", &recording]));
+    let line = info.lines().find(|l| l.starts_with("with widened limits:"));
+    assert!(line.is_some_and(|l| l.contains(both)), "{info}");
+    let (page, _) = html(&[&recording], &scratch, &[]);
+    let text = words(&page);
+    assert!(
+        text.contains("WITH WIDENED LIMITS:") && text.contains(both),
+        "{text}"
+    );
+    assert!(
+        text.contains("with a widened limit of the bench, see above"),
+        "{text}"
+    );
+}
