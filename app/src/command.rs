@@ -386,4 +386,19 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn a_drive_is_reset_while_idle_too_and_never_while_powered() {
+        use State::{Armed, Idle, Running, Stopping, Tripped};
+        for (state, is_available) in [
+            (Idle, true),
+            (Tripped, true),
+            (Armed, false),
+            (Running, false),
+            (Stopping, false),
+        ] {
+            let found = UiCommand::Acknowledge.is_available(state, false);
+            assert_eq!(found, is_available, "{state:?}");
+        }
+    }
 }

@@ -169,3 +169,51 @@ impl Conductor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_drive_latches_is_named_alike_in_events_and_here() {
+        let layout = Layout::default();
+        let faults = [
+            RigFault::DriveFault { code: 1 },
+            RigFault::DriveNotEnabled { status: 1 },
+            RigFault::FollowingError { status: 1 },
+            RigFault::Emergency { device: 1, code: 1 },
+        ];
+        let ids = faults.map(|f| Fault::Rig(f).describe(&layout).id);
+        assert_eq!(ids.each_ref().map(String::as_str), DRIVE_ERRORS);
+        for fault in faults {
+            let fault = Fault::Rig(fault);
+            assert_eq!(obstacle(&fault), Some(Obstacle::DriveError));
+            assert!(further_advice(&fault).contains("--acknowledge"));
+        }
+        assert_eq!(obstacle(&Fault::Rig(RigFault::NotHomed)), None);
+    }
+
+    #[test]
+    fn nothing_is_asked_for_after_a_circuit_was_seen_open() {
+        let event = |kind| Event {
+            seq: 0,
+            t_nanos: 0,
+            kind,
+        };
+        let mut conductor = Conductor {
+            homes: true,
+            ..Conductor::default()
+        };
+        let open = Fault::Rig(RigFault::Interlock { index: 1 });
+        let answers = [
+            EventKind::Warning(open),
+            EventKind::Warning(Fault::Rig(RigFault::NotHomed)),
+            EventKind::State {
+                from: State::Idle,
+                to: State::Ready,
+            },
+        ]
+        .map(|kind| conductor.answer(&event(kind)));
+        assert_eq!(answers, [Some(Command::Quit), None, None]);
+    }
+}
