@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_drive_is_reset_while_idle_too_and_never_while_powered() {
-        use State::{Armed, Idle, Running, Stopping, Tripped};
+        use rt_core::guard::State::{Armed, Idle, Running, Stopping, Tripped};
         for (state, is_available) in [
             (Idle, true),
             (Tripped, true),

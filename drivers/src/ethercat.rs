@@ -390,7 +390,9 @@ impl Bus for EthercatBus {
     }
 
     fn is_following(&self) -> bool {
-        self.driven.as_ref().is_none_or(|d| d.cia402.is_following())
+        self.driven
+            .as_ref()
+            .is_some_and(|d| d.cia402.is_following())
     }
 }
 

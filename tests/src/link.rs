@@ -88,6 +88,10 @@ impl Bus for SteppedSerial {
         });
         self.bus.exchange(told, now, inputs)
     }
+
+    fn is_following(&self) -> bool {
+        self.bus.is_following()
+    }
 }
 
 /// What stands between loop and drive.

@@ -100,9 +100,9 @@ pub trait Bus: Send {
         let _ = (number, is_set);
     }
 
-    /// Whether the drive is enabled and follows what it is told.
+    /// Whether the drive is enabled and follows what it is told: only then its brake is released.
     fn is_following(&self) -> bool {
-        true
+        false
     }
 }
 

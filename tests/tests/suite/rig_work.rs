@@ -332,3 +332,47 @@ fn a_real_switch_counts_and_nothing_else_does() {
     let text = jog(&let_go, &WANTED).unwrap_err().to_string();
     assert!(text.contains("let go"), "{text}");
 }
+
+#[test]
+fn a_brake_is_tested_without_power_by_what_pulls_at_it() {
+    use pantobench::rig_work::brake_test::brake_test;
+    let rig = "simulated-vertical-brake.ron";
+    let tested = brake_test(&stand(rig, &[]), 5.0, &mut |_| {}).unwrap();
+    assert!(
+        tested.is_held() && tested.creep_m.abs() < 2e-5,
+        "{tested:?}"
+    );
+    // 116 N of uplift at the parked position against 98 N of weight.
+    assert!((tested.load_n.unwrap() - 18.0).abs() < 3.0, "{tested:?}");
+    // 4 N of friction and 13 N of brake against them.
+    let weak = stand(rig, &["BrakeSlips(holds_n: 13.0)"]);
+    let tested = brake_test(&weak, 5.0, &mut |_| {}).unwrap();
+    assert!(!tested.is_held() && tested.creep_m > 0.5e-3, "{tested:?}");
+    assert!(tested.problem().unwrap().contains("creeps_at_most_m"));
+    // One that is open has gone to where nothing pulls any more before anyone looks: that is no pass either.
+    let mut gone = stand(rig, &["BrakeSlips(holds_n: 0.0)"]);
+    gone.inject[0].after_s = 0.0;
+    let tested = brake_test(&gone, 60.0, &mut |_| {});
+    assert!(!tested.is_ok_and(|t| t.is_held()));
+}
+
+#[test]
+fn rigs_without_a_brake_are_refused_by_name() {
+    use pantobench::rig_work::brake_test::brake_test;
+    let refused = brake_test(&stand("simulated-dsa-380.ron", &[]), 5.0, &mut |_| {});
+    let Err(WorkError::Input(text)) = refused else {
+        panic!("{refused:?}")
+    };
+    assert!(
+        text.contains("'Simulated DSA-380' has no brake") && text.contains("mounting:"),
+        "{text}"
+    );
+    for seconds in [0.9, 60.1, f64::NAN] {
+        let refused = brake_test(
+            &stand("simulated-vertical-brake.ron", &[]),
+            seconds,
+            &mut |_| {},
+        );
+        assert!(matches!(refused, Err(WorkError::Input(_))), "{seconds}");
+    }
+}

@@ -2,6 +2,7 @@
 //!
 //! The counting allocator is installed: a cycle that uses the heap stops the loop with that fault, in every test.
 
+mod brake;
 mod cells;
 mod fault_matrix;
 mod frames;
