@@ -441,8 +441,12 @@ impl Guard {
     }
 
     /// Someone holds the dead-man's switch.
+    ///
+    /// Where a real switch is read, nothing else counts.
     pub fn note_alive(&mut self) {
-        self.arming.note_alive(self.tick);
+        if self.dead_man.is_none() {
+            self.arming.note_alive(self.tick);
+        }
     }
 
     /// A time that has run out in this tick.
@@ -555,7 +559,7 @@ impl Guard {
             .dead_man
             .is_some_and(|column| frame.values[column] > 0.5)
         {
-            self.note_alive();
+            self.arming.note_alive(self.tick);
         }
         let not_finite = self
             .measured

@@ -3,8 +3,13 @@
 //!
 //! The first press brakes; a further one while the loop brakes, holds or retreats cuts the power at once.
 
+#[expect(
+    clippy::disallowed_types,
+    reason = "who owns a motor is noted where loops are built; no loop looks at it"
+)]
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, PoisonError, Weak};
 
 /// See the module's text.
 #[derive(Debug, Default)]
@@ -88,6 +93,7 @@ impl Drop for StopEnd {
 }
 
 /// Every loop of this process that owns a motor.
+#[expect(clippy::disallowed_types, reason = "see above")]
 static OWNERS: Mutex<Vec<Weak<StopLine>>> = Mutex::new(Vec::new());
 
 /// Notes a loop as the owner of a motor, until it has ended.

@@ -159,9 +159,9 @@ pub fn from_ron<T: serde::de::DeserializeOwned>(text: &str) -> T {
 }
 
 impl LinkBench {
-    /// A profile of six seconds on the shipped rig with some changes.
+    /// A profile of twelve seconds on the shipped rig with some changes.
     pub fn new(setup: Setup, change: impl FnOnce(&mut HardwareConfig)) -> Self {
-        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2), seconds: 6.0";
+        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2), seconds: 12.0";
         Self::with(setup, bench, change)
     }
 

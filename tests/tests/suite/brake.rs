@@ -194,7 +194,7 @@ fn a_simulated_rig_has_no_outputs() {
         let parsed: Result<RigFile, _> =
             file::parse(&text.replacen(from, to, 1), Path::new("rig.ron"));
         parsed
-            .and_then(|_| Ok(String::new()))
+            .map(|_| String::new())
             .unwrap_or_else(|e| e.to_string())
     };
     let error = error_of("output: Drive", r#"output: Output("ecat.brake")"#);

@@ -86,7 +86,7 @@ fn draw(random: &mut fastrand::Rng) -> Try {
         if random.bool() {
             "None".into()
         } else {
-            format!("{}", number(n(random, 100.0, 5.0, 1000.0)))
+            number(n(random, 100.0, 5.0, 1000.0))
         },
         number(n(random, 0.5, 0.0, 20.0)),
         number(n(random, 4000.0, 200.0, 20_000.0)),
@@ -122,12 +122,12 @@ fn draw(random: &mut fastrand::Rng) -> Try {
         if random.bool() {
             "None".into()
         } else {
-            format!("{}", number(n(random, 3.0, 0.1, 10.0)))
+            number(n(random, 3.0, 0.1, 10.0))
         },
         if random.bool() {
             "None".into()
         } else {
-            format!("{}", number(n(random, 0.5, 0.1, 2.0)))
+            number(n(random, 0.5, 0.1, 2.0))
         },
         random.u32(9..200),
     );

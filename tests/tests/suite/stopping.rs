@@ -43,7 +43,7 @@ impl Drop for Scratch {
     }
 }
 
-fn foretold(rig: &PathBuf) -> protection::Stopping {
+fn foretold(rig: &std::path::Path) -> protection::Stopping {
     let config: RigFile = file::load(rig).unwrap();
     protection::stopping(&config.model(), &rig_pantograph(rig).unwrap(), 0.002)
 }
