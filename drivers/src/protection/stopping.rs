@@ -171,7 +171,7 @@ impl Start {
         match self {
             Start::AtRest | Start::InMotion => false,
             Start::AfterLifting(lifting) => seconds < lifting,
-            Start::Shaken(half) => (seconds / half) as u64 % 2 == 0,
+            Start::Shaken(half) => ((seconds / half) as u64).is_multiple_of(2),
         }
     }
 

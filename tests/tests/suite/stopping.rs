@@ -70,7 +70,7 @@ fn a_loop_that_trips_at_the_permitted_speed_stops_as_foretold() {
             "{speed} m/s: {:?}",
             run.events
         );
-        run.cycles(500);
+        run.cycles(3000);
         let (force, position) = (run.column("true_force"), run.column("motor_position"));
         let tripped = run
             .frames
