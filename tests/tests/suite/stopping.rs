@@ -7,7 +7,7 @@ use integration_tests::{ExactRun, project_root, session_from};
 use pantobench::runtime;
 use rt_core::file;
 use rt_core::guard::{Drive, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A directory of its own.
 struct Scratch(PathBuf);
@@ -43,7 +43,7 @@ impl Drop for Scratch {
     }
 }
 
-fn foretold(rig: &PathBuf) -> protection::Stopping {
+fn foretold(rig: &Path) -> protection::Stopping {
     let config: RigFile = file::load(rig).unwrap();
     protection::stopping(&config.model(), &rig_pantograph(rig).unwrap(), 0.002)
 }
