@@ -72,7 +72,7 @@ impl Hazard {
     fn at_best(mut self, state: Protected, note: impl AsRef<str>) -> Self {
         self.state = self.state.max(state);
         if !self.note.is_empty() {
-            self.note.push_str(". ");
+            self.note.push_str("; ");
         }
         self.note.push_str(note.as_ref());
         self

@@ -7,7 +7,7 @@ use integration_tests::{ExactRun, project_root, session_from};
 use pantobench::runtime;
 use rt_core::file;
 use rt_core::guard::{Drive, State};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A directory of its own.
 struct Scratch(PathBuf);
@@ -43,7 +43,7 @@ impl Drop for Scratch {
     }
 }
 
-fn foretold(rig: &std::path::Path) -> protection::Stopping {
+fn foretold(rig: &Path) -> protection::Stopping {
     let config: RigFile = file::load(rig).unwrap();
     protection::stopping(&config.model(), &rig_pantograph(rig).unwrap(), 0.002)
 }
@@ -70,7 +70,7 @@ fn a_loop_that_trips_at_the_permitted_speed_stops_as_foretold() {
             "{speed} m/s: {:?}",
             run.events
         );
-        run.cycles(500);
+        run.cycles(3000);
         let (force, position) = (run.column("true_force"), run.column("motor_position"));
         let tripped = run
             .frames

@@ -67,7 +67,7 @@ fn show_table(ui: &mut Ui, table: &Table) {
         (true, false) => Mark::Waiting,
         (false, _) => Mark::Bad,
     };
-    marked(ui, mark, RichText::new(offline::verdict(table)).strong()).on_hover_text(
+    wrapped(ui, mark, &offline::verdict(table)).on_hover_text(
         "By the rig file alone, as 'pantobench rig check FILE --offline' says it: what protects, and what does not.",
     );
     if let Some(stopping) = &table.stopping {
@@ -81,6 +81,18 @@ fn show_table(ui: &mut Ui, table: &Table) {
     }
 }
 
+/// A sentence behind its mark that wraps where the panel ends.
+fn wrapped(ui: &mut Ui, mark: Mark, text: &str) -> egui::Response {
+    let color = mark.color(ui.visuals().dark_mode);
+    ui.horizontal_top(|ui| {
+        ui.spacing_mut().item_spacing.x = 0.0;
+        marked(ui, mark, "");
+        let text = RichText::new(text).strong().color(color);
+        ui.add(egui::Label::new(text).wrap())
+    })
+    .inner
+}
+
 /// Where the lines of a hazard begin, under its mark.
 const INDENT: f32 = 18.0;
 
@@ -90,12 +102,7 @@ fn show_hazard(ui: &mut Ui, hazard: &Hazard) {
         Protected::Weak => (Mark::Warning, "weak"),
         Protected::Missing => (Mark::Bad, "missing"),
     };
-    marked(
-        ui,
-        mark,
-        RichText::new(format!("{word}: {}", hazard.what)).strong(),
-    )
-    .on_hover_text(hazard.id);
+    wrapped(ui, mark, &format!("{word}: {}", hazard.what)).on_hover_text(hazard.id);
     ui.horizontal(|ui| {
         ui.add_space(INDENT);
         ui.vertical(|ui| {

@@ -339,9 +339,9 @@ fn two_masters(facts: &Facts<'_>) -> Hazard {
         Some(hardware) if hardware.is_in_process() => {
             hazard.by("a segment in this process belongs to it")
         }
-        Some(_) => hazard.at_best(
-            Protected::Missing,
-            "nothing keeps a second program from the drive",
+        // Whoever opens a bus takes its lock first.
+        Some(_) => hazard.by(
+            "one program a drive: its address, interface or port is locked while it is spoken to",
         ),
     }
 }
