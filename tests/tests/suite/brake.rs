@@ -193,9 +193,7 @@ fn a_simulated_rig_has_no_outputs() {
     let error_of = |from: &str, to: &str| {
         let parsed: Result<RigFile, _> =
             file::parse(&text.replacen(from, to, 1), Path::new("rig.ron"));
-        parsed
-            .map(|_| String::new())
-            .unwrap_or_else(|e| e.to_string())
+        parsed.map_or_else(|e| e.to_string(), |_| String::new())
     };
     let error = error_of("output: Drive", r#"output: Output("ecat.brake")"#);
     assert!(
