@@ -190,6 +190,51 @@ fn runs_that_trip_or_skip_ticks_are_recomputed_bit_by_bit() {
     }
 }
 
+/// What the guard makes of single cells follows from their recorded readings and lines; a recording of a version that
+/// told no lines shows the same as it did.
+#[test]
+fn runs_on_load_cells_are_recomputed_bit_by_bit_with_and_without_their_lines() {
+    let scratch = Scratch::new("replay-cells");
+    let rig = root()
+        .join("assets/rigs/simulated-load-cells.ron")
+        .canonicalize()
+        .unwrap();
+    let on_cells = |name: &str, inject: &str| {
+        let text = format!(
+            "Session(title: \"cells\", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)), rig: \"{}\", \
+             seconds: 3.0, inject: [{inject}])",
+            rig.display()
+        );
+        let session = scratch.file(&format!("{name}.ron"), &text);
+        record(&session, &scratch.path(name), &["--fast"])
+    };
+    for does in ["Dead", "Stuck", "Drifting(n_per_s: -300.0)"] {
+        let inject = format!("(fault: Cell(number: 2, does: {does}), after_s: 1.0)");
+        let path = on_cells("trouble", &inject);
+        let events = Session::open(Path::new(&path)).unwrap();
+        let events = events.events(TimeRange::ALL).unwrap();
+        let of_a_cell = |e: &&EventRecord| {
+            let name = e.word("fault").unwrap_or_default();
+            e.kind == "trip" && name.starts_with("cell-") && name.ends_with("_2")
+        };
+        assert!(
+            events.iter().find(of_a_cell).is_some(),
+            "{does}: {events:?}"
+        );
+        assert_identical(&path);
+    }
+    let healthy = on_cells("healthy", "");
+    assert_identical(&healthy);
+    let older = rewritten(&scratch, &healthy, "older.mcap", |header, _, _| {
+        let before = header.further.len();
+        header
+            .further
+            .retain(|key, _| !key.starts_with("calibration_line_of_"));
+        assert_eq!(header.further.len(), before - 2);
+    });
+    assert_identical(&older);
+}
+
 #[test]
 fn a_real_time_run_with_overruns_is_recomputed_bit_by_bit() {
     let scratch = Scratch::new("replay-real");
