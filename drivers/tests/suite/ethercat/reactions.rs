@@ -255,6 +255,22 @@ fn power_off_ends_without_power_by_every_option_of_the_quick_stop() {
     }
 }
 
+/// Another drive: it counts the other way, in micrometres, and keeps its power after a quick stop.
+#[test]
+fn a_drive_that_counts_the_other_way_is_stopped_the_same() {
+    let other = changed(&[
+        ("counts_per_m: 1.0e7", "counts_per_m: -1.0e6"),
+        ("quick_stop: 2", "quick_stop: 6"),
+    ]);
+    let mut x = Exchange::on(other, None);
+    let settings = x.bus.devices()[0].settings();
+    assert!(settings.iter().all(|s| s.agrees == Some(true)));
+    let begin = x.follow(0.5);
+    x.cycles(&DriveCommand::OFF, 100).unwrap();
+    assert!(!x.has_power());
+    assert!((x.position() - begin).abs() < 0.015);
+}
+
 #[test]
 fn a_drive_that_keeps_its_power_is_a_fault_for_as_long_as_it_does() {
     let mut x = Exchange::with(|_| ());
