@@ -224,6 +224,8 @@ impl Case {
         let limit = force_limit(&config.limits);
         // The mechanical stops protect nobody: what would pass them has to be seen.
         let mut endless = config.clone();
+        // The drive is on all the time.
+        endless.mounting = None;
         (endless.motor.stroke_low_m, endless.motor.stroke_high_m) =
             (f64::NEG_INFINITY, f64::INFINITY);
         Self {

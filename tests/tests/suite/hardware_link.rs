@@ -122,6 +122,20 @@ fn free_port() -> u16 {
     socket.local_addr().unwrap().port()
 }
 
+/// A computer that is busy for a while is no fault in a test: longer gaps than the file of a rig should allow.
+fn patient(text: String) -> String {
+    let gap = "max_gap_s: 5.0";
+    match (text.contains("max_gap_s"), text.contains("safety: (")) {
+        (true, _) => text,
+        (false, true) => text.replacen("safety: (", &format!("safety: ({gap}, "), 1),
+        (false, false) => text.replacen(
+            "    buses: [",
+            &format!("    safety: ({gap}),\n    buses: ["),
+            1,
+        ),
+    }
+}
+
 /// The shipped rig with ports of its own, and as much patience as a busy computer needs.
 fn own_rig(scratch: &Scratch) -> (PathBuf, HardwareConfig) {
     let text = std::fs::read_to_string(rig_path()).unwrap();
@@ -137,13 +151,10 @@ fn own_rig(scratch: &Scratch) -> (PathBuf, HardwareConfig) {
             ),
         )
         .replace("max_age_s: 0.01", "max_age_s: 0.05")
-        .replace("timeout_s: 0.02", "timeout_s: 0.5")
-        .replace(
-            "    limits: [",
-            "    safety: (max_misses: 1000, max_gap_s: 1.0, unattended: [\"run\", \"home\"]),\n    limits: [",
-        );
+        .replace(" timeout_s: 0.02", " timeout_s: 0.5")
+        .replace("drive_timeout_s: 0.1", "drive_timeout_s: 1.0");
     let path = scratch.0.join("rig.ron");
-    std::fs::write(&path, text).unwrap();
+    std::fs::write(&path, patient(text)).unwrap();
     let RigFile::Hardware(config) = file::load(&path).unwrap() else {
         panic!("not a hardware rig")
     };
@@ -166,7 +177,7 @@ fn real_time_run(seconds: f64) -> Result<(), Ended> {
     let text = format!(
         r#"Session(title: "real time", bench: PantographLqg(wire: String(), speed_kmh: 250.0, approach_s: 1.0,
             specimen: "../assets/pantographs/dsa-380.ron"),
-        rig: {:?}, seconds: {seconds:.1}, max_misses: 1000)"#,
+        rig: {:?}, seconds: {seconds:.1}, max_misses: 50)"#,
         rig.display().to_string()
     );
     let loaded: LoadedSession = session_from(&text);

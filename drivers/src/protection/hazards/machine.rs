@@ -4,6 +4,7 @@ use super::{Facts, Hazard, Protected};
 use crate::ethercat::EthercatConfig;
 use crate::ethercat::config::{DeviceConfig, SdoValue};
 use crate::hardware::BusConfig;
+use crate::mounting::Axis;
 use crate::protection::stated::acts;
 use crate::protection::stopping::force_limit;
 use crate::simulated::POSITION;
@@ -144,6 +145,12 @@ fn does_not_follow(facts: &Facts<'_>) -> Hazard {
         "tracking error above {} m for {} cycles: power off",
         a.max_tracking_error_m, a.tracking_cycles
     ));
+    let stated = drive_of(facts).and_then(|(segment, _)| segment.drive.as_ref()?.reactions.as_ref());
+    if let Some(reactions) = stated {
+        let mm = 1e3 * reactions.following_window_m;
+        let ms = reactions.following_time_ms;
+        return hazard.by(format!("the drive's own window of {mm} mm for {ms} ms (0x6065, 0x6066)"));
+    }
     let window = drive_of(facts).and_then(|(_, drive)| object(drive, 0x6065));
     if let Some(counts) = window.filter(|counts| *counts != 0xFFFF_FFFF) {
         hazard = hazard.by(format!(
@@ -258,7 +265,9 @@ fn bus_lost(facts: &Facts<'_>) -> Hazard {
                 "the devices' own watchdog time is used, whatever it is (watchdog_ms)",
             ),
         };
-        return match object(drive, 0x6007) {
+        let stated = segment.drive.as_ref().and_then(|d| d.reactions.as_ref());
+        let stated = stated.map(|r| i64::from(r.connection_loss));
+        return match stated.or(object(drive, 0x6007)) {
             Some(0) => hazard.at_best(
                 Protected::Missing,
                 "object 0x6007 is 0: the drive does nothing when the connection is lost",
@@ -323,13 +332,21 @@ fn moves_without_power(facts: &Facts<'_>) -> Hazard {
         "moves_without_power",
         "Without power the motor falls, or the specimen pushes it",
     );
-    if facts.hardware.is_none() {
-        return hazard.by("an ideal brake holds a simulated motor without power");
+    let Some(mounting) = &facts.model.mounting else {
+        return if facts.hardware.is_some() {
+            hazard.at_best(
+                Protected::Missing,
+                "the file does not say how the motor is mounted and what holds it without power (mounting)",
+            )
+        } else {
+            hazard.by("an ideal brake holds a simulated motor without power")
+        };
+    };
+    match (mounting.danger(), mounting.axis) {
+        (None, _) => hazard.by("a brake that grips before the power goes (mounting.brake)"),
+        (Some(danger), Axis::Vertical) => hazard.at_best(Protected::Missing, danger),
+        (Some(danger), Axis::Horizontal) => hazard.at_best(Protected::Weak, danger),
     }
-    hazard.at_best(
-        Protected::Missing,
-        "the file does not say how the motor is mounted and what holds it without power",
-    )
 }
 
 fn two_masters(facts: &Facts<'_>) -> Hazard {

@@ -9,8 +9,10 @@ use drivers::ethercat::{EthercatBus, Port};
 use drivers::hardware::BusConfig;
 use drivers::hardware::bus::{Bus, DriveCommand, Slot};
 use rt_core::pacing::{Clock, Pacer, RealClock};
-use std::io::{BufRead, BufReader};
+use rt_core::rig::RigFault;
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// Says which of the two processes this is.
@@ -31,7 +33,9 @@ struct Namespace(String);
 
 impl Namespace {
     fn new() -> Result<Self, String> {
-        let name = format!("pantobench-{}", std::process::id());
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("pantobench-{}-{number}", std::process::id());
         ip(&["netns", "add", &name])?;
         let own = Self(name);
         let inside = |arguments: &[&str]| ip(&[&["-n", &own.0], arguments].concat());
@@ -96,6 +100,52 @@ fn two_processes_over_a_veth_pair() {
     assert!(said.contains("all is well"), "{said}");
 }
 
+/// SIGKILL in motion: nothing of the program can stop the drive, so its own watchdog does; and the segment is free again.
+#[test]
+fn a_program_that_is_killed_leaves_the_drive_to_its_watchdog() {
+    let Ok(namespace) = Namespace::new() else {
+        eprintln!("skipped: no network namespace can be made here");
+        return;
+    };
+    let mut rig = namespace.start("rig", "ethercat::veth::the_rig");
+    let mut said = BufReader::new(rig.stdout.take().unwrap())
+        .lines()
+        .map_while(Result::ok);
+    assert!(said.any(|line| line.contains("rig is there")));
+    let mut ask = rig.stdin.take().unwrap();
+    let mut has_power = || {
+        writeln!(ask, "power?").unwrap();
+        let answer = said.find(|line| line.starts_with("power "));
+        answer.as_deref() == Some("power true")
+    };
+    let mut held = namespace.start("held", "ethercat::veth::the_loop");
+    let lines = BufReader::new(held.stdout.take().unwrap()).lines();
+    let moves = lines.map_while(Result::ok).any(|l| l.contains("moves"));
+    assert!(moves && has_power(), "it does not move");
+    held.kill().unwrap();
+    held.wait().unwrap();
+    // A watchdog of a second, and a ramp.
+    let begin = Instant::now();
+    while has_power() {
+        assert!(
+            begin.elapsed() < Duration::from_secs(10),
+            "it keeps its power"
+        );
+        std::thread::park_timeout(Duration::from_millis(20));
+    }
+    println!("without power after {:.2} s", begin.elapsed().as_secs_f64());
+    // Whoever comes next finds nobody in the way: the error that the watchdog has left waits for a person.
+    let next = namespace
+        .start("next", "ethercat::veth::the_loop")
+        .wait_with_output()
+        .unwrap();
+    let next = String::from_utf8_lossy(&next.stdout).into_owned();
+    assert!(next.contains("waits for a person"), "{next}");
+    assert!(!has_power());
+    drop(ask);
+    rig.wait().unwrap();
+}
+
 /// The first process; does nothing in an ordinary test run.
 #[test]
 fn the_rig() {
@@ -107,29 +157,29 @@ fn the_rig() {
     rig.buses[0] = BusConfig::Ethercat(segment);
     let emulator = Emulator::start(&rig, &pantograph, &[]).unwrap();
     println!("rig is there: {}", emulator.devices[0].served.address);
-    let mut line = String::new();
-    let _ = std::io::stdin().read_line(&mut line);
+    // Whoever asks is told whether the motor has power; the end of the input ends it.
+    for _ in std::io::stdin().lines().map_while(Result::ok) {
+        println!("power {}", emulator.plant.is_powered(RealClock.now()));
+    }
 }
 
 /// The second process: moves the motor for a second. Nothing depends on how punctual the machine is.
 #[test]
 fn the_loop() {
-    if std::env::var(ROLE).as_deref() != Ok("loop") {
+    let role = std::env::var(ROLE).unwrap_or_default();
+    if !["loop", "held", "next"].contains(&role.as_str()) {
         return;
     }
     let (_, mut segment, _) = shipped();
     segment.port = Port::Interface("ecat0".into());
     // A busy machine answers late, and forgets its turn for longer than any watchdog should allow.
     segment.reply_timeout_us = 50_000.0;
-    segment.watchdog_ms = Some(5000.0);
+    segment.watchdog_ms = Some(if role == "loop" { 5000.0 } else { 1000.0 });
     let mut bus = EthercatBus::open(&segment, 1, PERIOD, 0.2, || panic!("not in process")).unwrap();
     let counters = bus.counters();
     bus.wait_until_set_up(Duration::from_secs(30)).unwrap();
     let mut slots = [Slot::default(); 5];
-    let mut told = DriveCommand {
-        may_reset: true,
-        ..DriveCommand::OFF
-    };
+    let mut told = DriveCommand::OFF;
     let (mut clock, mut pacer) = (RealClock, Pacer::new(PERIOD));
     let begin = Instant::now();
     let (mut good, mut faults) = (0, Vec::new());
@@ -139,8 +189,18 @@ fn the_loop() {
             begin.elapsed() < Duration::from_secs(60),
             "{good} good cycles; {faults:?}"
         );
+        if role == "held" && good == 400 {
+            println!("moves");
+            good += 1;
+        }
         match bus.exchange(&told, clock.now(), &mut slots) {
+            // It goes on until it is killed.
+            Ok(()) if role == "held" && good > 600 => {}
             Ok(()) => good += 1,
+            Err(RigFault::DriveFault { code }) if role == "next" => {
+                println!("error 0x{code:04X} waits for a person");
+                return;
+            }
             Err(fault) if faults.last() != Some(&fault) => faults.push(fault),
             Err(_) => {}
         }
