@@ -145,11 +145,14 @@ fn does_not_follow(facts: &Facts<'_>) -> Hazard {
         "tracking error above {} m for {} cycles: power off",
         a.max_tracking_error_m, a.tracking_cycles
     ));
-    let stated = drive_of(facts).and_then(|(segment, _)| segment.drive.as_ref()?.reactions.as_ref());
+    let stated =
+        drive_of(facts).and_then(|(segment, _)| segment.drive.as_ref()?.reactions.as_ref());
     if let Some(reactions) = stated {
         let mm = 1e3 * reactions.following_window_m;
         let ms = reactions.following_time_ms;
-        return hazard.by(format!("the drive's own window of {mm} mm for {ms} ms (0x6065, 0x6066)"));
+        hazard = hazard.by(format!(
+            "the drive's own window of {mm} mm for {ms} ms (0x6065, 0x6066)"
+        ));
     }
     let window = drive_of(facts).and_then(|(_, drive)| object(drive, 0x6065));
     if let Some(counts) = window.filter(|counts| *counts != 0xFFFF_FFFF) {
