@@ -269,7 +269,7 @@ impl LinkBench {
             State::Stopping => {
                 // The longest way of stopping: from the end of the run back to the parked position.
                 self.enter(State::Running);
-                assert!(self.run.until(State::Stopping, 4000));
+                assert!(self.run.until(State::Stopping, 6500));
             }
             State::Tripped => {
                 self.enter(State::Running);
