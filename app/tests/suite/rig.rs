@@ -451,7 +451,7 @@ fn check_offline_says_what_protects_and_what_does_not_by_the_file_alone() {
     let shown = pantobench(&["rig", "check", &asset("simulated-dsa-380.ron"), "--offline"]);
     let text = String::from_utf8(shown.stdout).unwrap();
     for words in [
-        "Stopping from 0.7 m/s",
+        "Stopping from 2 m/s",
         "MISSING",
         "overload_of_specimen",
         "+ limit of the force",

@@ -74,7 +74,9 @@ impl Scratch {
         let assets = root().join("assets").canonicalize().unwrap();
         let text = std::fs::read_to_string(assets.join("rigs/simulated-dsa-380.ron")).unwrap();
         let text = text.replace("\"../", &format!("\"{}/", assets.display()));
-        let patient = text.replace("low: -50.0, high: 500.0", "low: -20000.0, high: 20000.0");
+        let patient = text
+            .replace("low: -50.0, high: 500.0", "low: -20000.0, high: 20000.0")
+            .replace("bears_n: 6000.0", "bears_n: 60000.0");
         assert_ne!(patient, text);
         let rig = self.file("patient-rig.ron", &patient);
         self.session_on(Path::new(&rig), from, to)
