@@ -125,10 +125,8 @@ fn try_case(case: &Case) -> Option<(f64, f64, f64)> {
         .args([
             "run",
             &session,
-            "--insist",
-            "real-time",
-            "--insist",
-            "calibration",
+            "--insist=real-time",
+            "--insist=calibration",
         ])
         .current_dir(root())
         .stdout(Stdio::null())
