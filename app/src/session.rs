@@ -42,7 +42,7 @@ pub struct Session {
     /// Parameters that change while the bench runs.
     #[serde(default)]
     pub changes: Vec<Change>,
-    /// Limits in place of the rig's for the same channels, or in addition.
+    /// Limits beside the rig's, which they can only tighten, and in place of those of the bench that they restate.
     #[serde(default)]
     pub limits: Vec<Limit>,
     /// Missed deadlines in a row that cause a controlled stop.

@@ -219,7 +219,7 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Resolves all names once. Who may loosen what: see [`authority`].
+    /// Resolves all names once. Who may loosen what stands in `authority`.
     pub fn build(
         layout: &Layout,
         bench: &[LimitSpec],
