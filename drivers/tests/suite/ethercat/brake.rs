@@ -12,9 +12,9 @@ const TERMINAL: (&str, &str) = (
      inputs: [(index: 0x1A00, entries: [(0x6000, 1, 8)])],",
 );
 const OUTPUT: (&str, &str) = (
-    "drive: (device: \"drive\", counts_per_m: 1.0e7),",
-    "drive: (device: \"drive\", counts_per_m: 1.0e7),
-     outputs: [(name: \"brake\", device: \"safety terminal\", index: 0x7000, sub: 1, bit: 3)],",
+    "inputs: [\n                (name: \"front\",",
+    "outputs: [(name: \"brake\", device: \"safety terminal\", index: 0x7000, sub: 1, bit: 3)],
+            inputs: [\n                (name: \"front\",",
 );
 const BRAKE: (&str, &str) = (
     "brake: (release_s: 0.03, engage_s: 0.03, output: Drive),",
@@ -205,8 +205,8 @@ fn an_output_is_a_bit_that_exists_and_belongs_to_nobody_else() {
             vec!["0x6040", "the drive itself"],
         ),
         (
-            "counts_per_m: 1.0e7),",
-            "counts_per_m: 1.0e7, homing: (timeout_s: 5.0)),",
+            "counts_per_m: 1.0e7,",
+            "counts_per_m: 1.0e7, homing: (timeout_s: 5.0),",
             vec!["mounting.brake.output", "homes by itself", "output: Drive"],
         ),
         (
