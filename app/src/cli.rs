@@ -113,7 +113,8 @@ enum CommandLine {
 /// Parses the arguments and does what they say.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    let done = match arguments.command {
+    // Whatever happens to this thread, loops come to a controlled stop before the program ends.
+    let done = crate::outlive::guard(|| match arguments.command {
         None => crate::window::open(arguments.session),
         Some(CommandLine::Benches(a)) => benches::run(&a),
         Some(CommandLine::Calibrate(a)) => calibrate::run(&a),
@@ -131,7 +132,11 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Steady(a)) => steady::run(&a),
         Some(CommandLine::Study(a)) => study::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
-    };
+    });
+    let done = done.unwrap_or_else(|panic| {
+        let text = format!("{panic}. This is a defect of the software: please report it");
+        Err(Failure::Result(text))
+    });
     done.map_or_else(Failure::report, |()| ExitCode::SUCCESS)
 }
 

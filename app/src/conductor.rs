@@ -4,7 +4,7 @@
 use crate::grip::Absent;
 use rt_core::channel::Layout;
 use rt_core::fault::{Action, Fault};
-use rt_core::guard::{Request, State};
+use rt_core::guard::{Cut, Request, State};
 use rt_core::link::{Command, Event, EventKind, StopCause};
 use rt_core::rig::{RigCommand, RigFault};
 
@@ -21,6 +21,8 @@ pub struct Outcome {
     pub absent: Option<Absent>,
     /// Whether the bench ever ran.
     pub ran: bool,
+    /// What had power was not seen to rest.
+    pub is_restless: bool,
 }
 
 impl Outcome {
@@ -134,6 +136,14 @@ impl Conductor {
             } => Some(Command::Quit),
             EventKind::Tripped { fault, action } => {
                 self.outcome.fault.get_or_insert((fault, Some(action), t_s));
+                None
+            }
+            EventKind::PowerCut(Cut::NotAtRest) => {
+                self.outcome.is_restless = true;
+                None
+            }
+            EventKind::AtRest(rest) => {
+                self.outcome.is_restless |= !rest.is_still;
                 None
             }
             EventKind::Stopping(cause) => {

@@ -207,6 +207,7 @@ fn kind_and_fields(
                 Cut::SecondStop => "second-stop",
                 Cut::DeadMan => "dead-man",
                 Cut::HeldTooLong => "held-too-long",
+                Cut::NotAtRest => "not-at-rest",
                 Cut::Ending => "ending",
             };
             ("power-cut", vec![word("cause", name)])

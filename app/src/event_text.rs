@@ -102,6 +102,7 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
                 Cut::SecondStop => "STOP was pressed again",
                 Cut::DeadMan => "nobody holds the dead man's switch",
                 Cut::HeldTooLong => "a position is held for a bounded time only",
+                Cut::NotAtRest => "the motor braked and did not come to rest",
                 Cut::Ending => "the program ends",
             }
         ),

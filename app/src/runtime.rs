@@ -308,12 +308,17 @@ pub fn start_real_time(loaded: &LoadedSession) -> Result<RealTimeRun, StartError
 }
 
 impl RealTimeRun {
-    /// Stops in a controlled way and waits for the end. Frames and events stay readable until then.
-    pub fn quit(mut self) {
+    /// Stops in a controlled way and waits for the end. Frames and events stay readable until then. An error if the loop
+    /// did not end by itself: it has let go of its rig in a panic.
+    pub fn quit(mut self) -> Result<(), String> {
         // A full ring means that the loop no longer serves commands; dropping the ring ends it too.
         let _ = self.user.commands.push(Command::Quit);
         drop(self.user);
-        let _ = self.thread.join();
+        self.thread.join().map_err(|_| {
+            "the loop ended in a panic and let go of its rig: look at it. This is a defect of the software: please report \
+             it with the session"
+                .into()
+        })
     }
 }
 

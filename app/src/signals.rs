@@ -3,11 +3,14 @@
 
 use rt_core::stop::StopLine;
 use signal_hook::SigId;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGTSTP, SIGUSR1, SIGUSR2};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-const REQUESTS_TO_END: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
+/// Ctrl-Z too: a loop that is held while its drive goes on is worse than one that ends.
+const REQUESTS_TO_END: [i32; 8] = [
+    SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGUSR1, SIGUSR2, SIGALRM,
+];
 
 /// Lets all of them set a flag.
 pub fn set_on_request_to_end(flag: &Arc<AtomicBool>) -> Result<(), String> {

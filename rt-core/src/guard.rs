@@ -120,6 +120,8 @@ pub enum Cut {
     DeadMan,
     /// It has held a position for as long as it may.
     HeldTooLong,
+    /// It braked and the motor did not come to rest.
+    NotAtRest,
     /// The program ends.
     Ending,
 }
@@ -177,6 +179,8 @@ impl Actuator {
 
 /// How long a force may stay above its limit during a retreat, beyond the time that braking takes, in s.
 const RELIEF_S: f64 = 0.1;
+/// How long a motor may take to stand still behind a command that rests, in s.
+const SETTLE_S: f64 = 0.4;
 /// For how long at most a motor is watched to its standstill after the power was cut, in s.
 const STANDSTILL_S: f64 = 2.0;
 
@@ -299,7 +303,7 @@ impl Guard {
             run_requested: false,
             trip_action: Action::PowerOff,
             at_rest: true,
-            arming: Arming::new(&rig.safety, dt),
+            arming: Arming::new(&rig.safety, braking_s + SETTLE_S, dt),
             tick: 0,
             law: Law::Brake,
             leaving: false,
@@ -390,8 +394,10 @@ impl Guard {
         })
     }
 
-    fn is_retreating(&self) -> bool {
-        self.state == State::Tripped && self.drive() == Drive::On
+    fn is_unloading(&self) -> bool {
+        self.state == State::Tripped
+            && self.trip_action == Action::Retreat
+            && self.drive() == Drive::On
     }
 
     fn note_stop(&mut self) {
@@ -419,7 +425,8 @@ impl Guard {
             (Request::Stop, _) => {
                 self.press_stop();
             }
-            (Request::Acknowledge, State::Tripped) => self.become_idle(),
+            // What unloads the specimen is not ended halfway: STOP takes the power.
+            (Request::Acknowledge, State::Tripped) if !self.is_unloading() => self.become_idle(),
             // Resets what a drive has latched; the loop passes it on.
             (Request::Acknowledge, State::Idle) => {}
             (Request::Park, State::Holding) => self.come_to_rest(Law::Return),
@@ -638,7 +645,7 @@ impl Guard {
         {
             worst = Some((Action::Retreat, saturated));
         }
-        let retreats = self.trip_action == Action::Retreat && self.is_retreating();
+        let retreats = self.is_unloading();
         let stays = retreats && worst.is_some_and(|(action, _)| action == Action::Retreat);
         self.unrelieved = if stays {
             self.unrelieved.saturating_add(1)

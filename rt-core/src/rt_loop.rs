@@ -337,6 +337,7 @@ impl<C: Clock> RtLoop<C> {
                 stopped => self.tell_stopped(stopped, StopCause::DeadMan),
             },
             Some(Lapse::Held) => self.cut(Cut::HeldTooLong),
+            Some(Lapse::NotAtRest) => self.cut(Cut::NotAtRest),
         }
     }
 

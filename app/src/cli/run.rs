@@ -296,7 +296,7 @@ fn run_real_time(
         Ok(opened) => opened,
         Err(e) => {
             // Nothing has moved: the loop is Idle until the follower answers it.
-            run.quit();
+            let _ = run.quit();
             return Err(e);
         }
     };
@@ -328,7 +328,7 @@ fn run_real_time(
         run.period_nanos,
         Some(run.rt.clone()),
     );
-    run.quit();
+    run.quit().map_err(Failure::Result)?;
     Ok(done)
 }
 
@@ -388,6 +388,12 @@ fn judge(report: &Report) -> Result<(), Failure> {
             _ => "stopped: it was armed and did not run in time",
         };
         return Err(Failure::Result(text.into()));
+    }
+    if outcome.is_restless {
+        return Err(Failure::Result(
+            "the motor was not seen to come to rest: look at the rig, and at events and position in the recording"
+                .into(),
+        ));
     }
     if !outcome.ran {
         return Err(never_ran(report));

@@ -129,7 +129,7 @@ pub fn run<S: FnMut(&Frame)>(
                 Ok(opened) => opened,
                 Err(e) => {
                     // Nothing has moved: the loop is Idle until the follower answers it.
-                    run.quit();
+                    let _ = run.quit();
                     return Err(e);
                 }
             };
@@ -146,7 +146,7 @@ pub fn run<S: FnMut(&Frame)>(
             }
             follower.follow(&mut run.user, stop);
             let done = finished(follower, &layout);
-            run.quit();
+            run.quit().map_err(IterateError::Unfit)?;
             Ok(done)
         }
     }

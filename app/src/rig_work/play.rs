@@ -225,7 +225,7 @@ impl Stand {
         let is_rights = |h: &permit::Hindrance| h.objection == Objection::RealTime;
         if let Some(hindrance) = found.into_iter().find(is_rights) {
             if !self.insists {
-                run.quit();
+                let _ = run.quit();
                 let text = format!("{} (--insist goes on all the same)", hindrance.text);
                 return Err(WorkError::Environment(text));
             }
@@ -254,7 +254,7 @@ impl Stand {
         };
         let layout = run.layout.clone();
         let played = Played::new(frames, layout, run.period_nanos, outcome, &run.user);
-        run.quit();
+        run.quit().map_err(WorkError::Result)?;
         self.judge(played)
     }
 

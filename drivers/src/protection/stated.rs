@@ -22,6 +22,10 @@ const MOST_LIMIT_S: f64 = 0.05;
 /// How old what a rig is controlled and protected by may be, in s.
 const MOST_INPUT_AGE_S: f64 = 0.05;
 const MOST_INTERLOCK_AGE_S: f64 = 0.1;
+/// The longest gap in time of hardware, in s.
+const MOST_GAP_S: f64 = 0.5;
+/// The most deadlines in a row that a session may let be missed on hardware.
+const MOST_MISSES: f64 = 100.0;
 /// The same where the drive is emulated on this computer, which moves nothing and may be slow, in s.
 const MOST_EMULATED_AGE_S: f64 = 1.0;
 /// The slowest period of a loop that these are judged by, in s.
@@ -261,6 +265,29 @@ fn require_ages(config: &HardwareConfig) -> Result<(), FieldError> {
             MOST_INTERLOCK_AGE_S,
             "a safety circuit",
         )?;
+    }
+    if let Some(switch) = &signals.dead_man {
+        check(
+            "signals.dead_man.max_age_s".into(),
+            switch.max_age_s,
+            MOST_INTERLOCK_AGE_S,
+            "a dead man's switch",
+        )?;
+    }
+    require_punctual(config, is_emulated)
+}
+
+/// What may pass unnoticed while the drive is on.
+fn require_punctual(config: &HardwareConfig, is_emulated: bool) -> Result<(), FieldError> {
+    if is_emulated {
+        return Ok(());
+    }
+    let safety = &config.safety;
+    if let Some(gap_s) = safety.max_gap_s {
+        require_within("safety.max_gap_s", gap_s, 0.0, MOST_GAP_S, "s")?;
+    }
+    if let Some(misses) = safety.max_misses {
+        require_within("safety.max_misses", f64::from(misses), 1.0, MOST_MISSES, "")?;
     }
     Ok(())
 }

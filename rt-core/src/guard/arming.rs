@@ -15,6 +15,8 @@ pub enum Lapse {
     DeadMan,
     /// A position was held for as long as it may be.
     Held,
+    /// It braked and did not come to rest.
+    NotAtRest,
 }
 
 /// See the module's text.
@@ -24,6 +26,7 @@ pub(super) struct Arming {
     armed_ticks: Option<u64>,
     dead_man_ticks: Option<u64>,
     held_ticks: u64,
+    braking_ticks: u64,
     asked_at: Option<u64>,
     armed_at: u64,
     alive_at: u64,
@@ -31,13 +34,15 @@ pub(super) struct Arming {
 }
 
 impl Arming {
-    pub fn new(spec: &SafetySpec, dt: f64) -> Self {
+    /// `braking_s`: the longest that braking to rest may take.
+    pub fn new(spec: &SafetySpec, braking_s: f64, dt: f64) -> Self {
         let ticks = |seconds: f64| (seconds / dt).round().max(1.0) as u64;
         Self {
             confirm_ticks: spec.confirm_within_s.map(ticks),
             armed_ticks: spec.armed_for_s.map(ticks),
             dead_man_ticks: spec.dead_man_s.map(ticks),
             held_ticks: ticks(spec.held_for_s.unwrap_or(HELD_FOR_S)),
+            braking_ticks: ticks(braking_s),
             asked_at: None,
             armed_at: 0,
             alive_at: 0,
@@ -109,11 +114,12 @@ impl Arming {
                 Some(Lapse::DeadMan)
             }
             State::Armed if !runs && longer(self.armed_at, self.armed_ticks) => Some(Lapse::Armed),
-            // A journey to the parked position after a run may take its time; rest, and the way to it, may not.
-            State::Holding | State::Tripped | State::Stopping
-                if powered
-                    && (braking || state != State::Stopping)
-                    && longer(self.resting_at, Some(self.held_ticks)) =>
+            // A journey to the parked position after a run may take its time; braking, and rest, may not.
+            State::Stopping if braking && longer(self.resting_at, Some(self.braking_ticks)) => {
+                Some(Lapse::NotAtRest)
+            }
+            State::Holding | State::Tripped
+                if powered && longer(self.resting_at, Some(self.held_ticks)) =>
             {
                 Some(Lapse::Held)
             }
@@ -134,7 +140,7 @@ mod tests {
             dead_man_s: Some(0.01),
             ..SafetySpec::default()
         };
-        let mut a = Arming::new(&spec, 0.002);
+        let mut a = Arming::new(&spec, 1.0, 0.002);
         assert!(a.ask(100));
         assert_eq!(a.awaits(104), Some(6));
         assert_eq!(a.lapse(110, State::Ready, false, false, false), None);

@@ -220,7 +220,7 @@ fn real_time_run(seconds: f64) -> Result<(), Ended> {
         std::thread::park_timeout(Duration::from_millis(5));
     }
     let is_late = Timing::read(&run.user.timing.skipped) > 0;
-    run.quit();
+    run.quit().unwrap();
     drop(emulator);
     match trip {
         None if has_run => Ok(()),

@@ -125,7 +125,7 @@ fn no_random_bench_breaks_the_specimen_of_a_random_rig_or_leaves_its_stroke() {
     let scratch = Scratch::new("random");
     let mut spread = Spread(0x2545_F491_4F6C_DD1D);
     let (mut ran, mut refused, mut worst) = (0, 0, 0.0_f64);
-    for case in 0..120 {
+    for case in 0..80 {
         let bears = spread.decades(700.0, 8000.0);
         let travel = spread.between(0.05, 0.1);
         let numbers = [
