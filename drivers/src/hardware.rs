@@ -471,6 +471,7 @@ impl Rig for HardwareRig {
             position_m,
             may_reset: frame.state == State::Idle && self.resets_until.is_some_and(|end| now < end),
             home: homes,
+            cuts: frame.cuts,
         };
         let mut fault = None;
         for (i, mounted) in self.buses.iter_mut().enumerate() {

@@ -23,7 +23,7 @@ use rt_core::model::pantograph::Pantograph;
 /// within its stroke, or before the specimen bears more than its file says.
 pub fn require(rig: &RigFile, pantograph: &Pantograph, period_s: f64) -> Result<(), FieldError> {
     if let RigFile::Hardware(config) = rig {
-        stated::require(config)?;
+        stated::require(config, period_s)?;
     }
     let model = rig.clone().model();
     // A simulation that does not say what its specimen bears can hurt nothing.

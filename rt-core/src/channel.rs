@@ -89,6 +89,8 @@ pub struct Frame {
     /// While they are not to be: whether a drive may go on holding where it is until a brake has taken over. Otherwise
     /// its power goes at once.
     pub hands_over: bool,
+    /// While they are not to be: whether not even a drive's own way of stopping is waited for.
+    pub cuts: bool,
     /// One value a column of the [`Layout`]; columns without a value hold NaN.
     pub values: [f64; MAX_CHANNELS],
 }
@@ -102,6 +104,7 @@ impl Frame {
             state: State::Idle,
             drive: Drive::Off,
             hands_over: false,
+            cuts: false,
             values: [f64::NAN; MAX_CHANNELS],
         }
     }

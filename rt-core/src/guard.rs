@@ -220,6 +220,8 @@ pub struct Guard {
     brake: Option<usize>,
     /// Power that is off was taken away at once: nothing may hold on until a brake does.
     is_cut: bool,
+    /// It was taken away by a person, or from a motor that does not stop.
+    cuts: bool,
 }
 
 impl Guard {
@@ -317,6 +319,7 @@ impl Guard {
             dead_man: rig.dead_man.map(|id| layout.column(id)).transpose()?,
             brake: rig.brake.map(|id| layout.column(id)).transpose()?,
             is_cut: false,
+            cuts: false,
         })
     }
 
@@ -516,7 +519,8 @@ impl Guard {
     /// Takes the power away at once.
     pub fn cut(&mut self, cause: Cut) -> Stopped {
         // What ends because its time is over stands still: a brake may take over first.
-        self.is_cut |= matches!(cause, Cut::SecondStop | Cut::DeadMan);
+        self.cuts |= matches!(cause, Cut::SecondStop | Cut::DeadMan | Cut::NotAtRest);
+        self.is_cut |= self.cuts;
         match self.state {
             State::Idle | State::Ready => return Stopped::Nothing,
             State::Tripped => self.trip_action = Action::PowerOff,
@@ -822,8 +826,9 @@ impl Guard {
         frame.state = self.state;
         frame.drive = self.drive();
         frame.hands_over = frame.drive == Drive::Off && !self.is_cut;
+        frame.cuts = frame.drive == Drive::Off && self.cuts;
         match frame.drive {
-            Drive::On => (self.off_since, self.is_cut) = (None, false),
+            Drive::On => (self.off_since, self.is_cut, self.cuts) = (None, false, false),
             Drive::Off if self.was_powered => {
                 self.off_since = Some(self.tick);
                 self.rest_is_told = false;

@@ -247,7 +247,7 @@ impl Cia402 {
         // Whoever wants it on while it brakes has to wait until its power is gone.
         if !is_on || brakes_alone {
             self.followed_at = None;
-            let control = self.power_off.control(state, last.actual, true, now);
+            let control = self.power_off.control(state, last.actual, !told.cuts, now);
             return DriveOutputs { control, ..rest };
         }
         self.power_off.reset();

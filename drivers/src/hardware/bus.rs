@@ -11,11 +11,14 @@ pub struct DriveCommand {
     pub is_on: bool,
     /// Where the motor is to be, in m. While the drive is off: where it is, as far as known; may be NaN then.
     pub position_m: f64,
-    /// Whether a latched error of the drive may be reset: only for a moment after someone has asked for it. A bus makes whatever edges its drive needs out of this level, and repeats them.
+    /// Whether a latched error of the drive may be reset: only for a moment after someone has asked for it. A bus
+    /// makes whatever edges its drive needs out of this level, and repeats them.
     pub may_reset: bool,
     /// Whether the drive is to find its home position. Only while the loop's drive is off; someone has asked for it and
     /// stands beside it.
     pub home: bool,
+    /// While it is off: whether the power goes at once, without the drive's own way of stopping.
+    pub cuts: bool,
 }
 
 impl DriveCommand {
@@ -25,6 +28,7 @@ impl DriveCommand {
         position_m: f64::NAN,
         may_reset: false,
         home: false,
+        cuts: false,
     };
 }
 

@@ -28,11 +28,9 @@ const MOST_GAP_S: f64 = 0.5;
 const MOST_MISSES: f64 = 100.0;
 /// The same where the drive is emulated on this computer, which moves nothing and may be slow, in s.
 const MOST_EMULATED_AGE_S: f64 = 1.0;
-/// The slowest period of a loop that these are judged by, in s.
-const SLOW_PERIOD_S: f64 = 0.002;
 
 /// Refuses a file that leaves out, or puts out of reach, what protects.
-pub(super) fn require(config: &HardwareConfig) -> Result<(), FieldError> {
+pub(super) fn require(config: &HardwareConfig, period_s: f64) -> Result<(), FieldError> {
     let actuator = &config.actuator;
     if actuator.unloads.is_none() {
         return Err(FieldError::new(
@@ -48,13 +46,13 @@ pub(super) fn require(config: &HardwareConfig) -> Result<(), FieldError> {
              1000.0)",
         ));
     }
-    require_limits(&config.limits)?;
-    require_motion(config).map_err(|e| e.within("actuator"))?;
+    require_limits(&config.limits, period_s)?;
+    require_motion(config, period_s).map_err(|e| e.within("actuator"))?;
     require_ages(config)
 }
 
 /// A limit of the force and one of the position that do something.
-fn require_limits(limits: &[Limit]) -> Result<(), FieldError> {
+fn require_limits(limits: &[Limit], period_s: f64) -> Result<(), FieldError> {
     for (channel, what, example) in [
         (
             FORCE.id,
@@ -71,13 +69,14 @@ fn require_limits(limits: &[Limit]) -> Result<(), FieldError> {
         let problem = if of_channel.peek().is_none() {
             format!("nothing limits {what}; expected for example {example}")
         } else if let Some(limit) = of_channel.find(|l| acts(l)) {
-            let most = MOST_LIMIT_S / SLOW_PERIOD_S;
+            let most = (MOST_LIMIT_S / period_s).floor();
             if f64::from(limit.for_cycles) <= most {
                 continue;
             }
             format!(
-                "the limit of {what} acts after {} cycles; expected at most {most}, which are {} ms",
+                "the limit of {what} acts after {} cycles of {} ms; expected at most {most}, which are {} ms",
                 limit.for_cycles,
+                period_s * 1e3,
                 MOST_LIMIT_S * 1e3
             )
         } else {
@@ -97,7 +96,7 @@ pub(super) fn acts(limit: &Limit) -> bool {
 }
 
 /// Speeds, distances and times that people beside the motor can live with, and that fit to each other.
-fn require_motion(config: &HardwareConfig) -> Result<(), FieldError> {
+fn require_motion(config: &HardwareConfig, period_s: f64) -> Result<(), FieldError> {
     let (a, motor) = (&config.actuator, &config.motor);
     HARDWARE_SPEED.require("max_speed_m_per_s", a.max_speed_m_per_s)?;
     HARDWARE_TRAVEL.require("travel_speed_m_per_s", a.travel_speed_m_per_s)?;
@@ -116,7 +115,7 @@ fn require_motion(config: &HardwareConfig) -> Result<(), FieldError> {
             ),
         ));
     }
-    let most = MOST_TRACKING_S / SLOW_PERIOD_S;
+    let most = (MOST_TRACKING_S / period_s).floor();
     require_within(
         "tracking_cycles",
         f64::from(a.tracking_cycles),
