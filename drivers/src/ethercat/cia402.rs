@@ -408,6 +408,19 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_is_no_voltage_at_once_whatever_the_drive_does() {
+        for status in [0x1227, 0x0207] {
+            let mut drive = drive();
+            drive.take(sent(status, 150), &on(1.2), MS).unwrap();
+            let cut = DriveCommand {
+                cuts: true,
+                ..DriveCommand::OFF
+            };
+            assert_eq!(drive.outputs(&cut, MS).control, 0, "{status:04X}");
+        }
+    }
+
+    #[test]
     fn it_is_enabled_step_by_step_with_the_target_where_the_motor_is() {
         let mut drive = drive();
         let told = on(1.2);

@@ -258,3 +258,37 @@ fn a_circuit_that_opens_takes_back_what_was_asked_and_its_closing_starts_nothing
     assert_eq!(run.state(), State::Ready, "nobody has asked since");
     assert!(run.frames.iter().all(|f| f.drive == Drive::Off));
 }
+
+/// A motor that hunts never stands still: braking is bounded, the power goes, and that is no success.
+#[test]
+fn a_motor_that_does_not_come_to_rest_loses_its_power() {
+    // Its encoder shows more than half a millimetre to and fro.
+    let assets = integration_tests::project_root().join("assets");
+    let text = std::fs::read_to_string(assets.join("rigs/simulated-dsa-380.ron")).unwrap();
+    let text = text
+        .replace("\"../", &format!("\"{}/", assets.display()))
+        .replace("noise_m: 2.0e-6", "noise_m: 4.0e-4");
+    let path = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("rig-that-hunts.ron");
+    std::fs::write(&path, text).unwrap();
+    let session = format!(
+        r#"Session(title: "hunts", bench: Profile(source: Sine(amplitude_m: 0.02, frequency_hz: 1.0), entry_s: 0.2),
+        rig: {path:?})"#
+    );
+    let mut run = ExactRun::new(&session_from(&session));
+    run.start();
+    run.cycles(500);
+    run.ask(Request::Stop);
+    run.cycle();
+    let begin = run.frames.last().unwrap().seq;
+    run.cycles(2000);
+    let spec = &run.user.rig.spec.actuators[0];
+    let bound = ((spec.max_speed / spec.travel.braking + 0.4) / 0.002).round() as u64;
+    let cut = told(&run, |k| {
+        *k == EventKind::PowerCut(rt_core::guard::Cut::NotAtRest)
+    })
+    .unwrap();
+    assert!((cut - begin).abs_diff(bound) <= 2, "{cut} {begin} {bound}");
+    let restless = |k: &EventKind| matches!(k, EventKind::AtRest(rest) if !rest.is_still);
+    assert!(told(&run, restless).is_some());
+    assert_eq!(run.frames.last().unwrap().drive, Drive::Off);
+}
