@@ -200,6 +200,8 @@ pub struct Guard {
     run_requested: bool,
     /// What the latched trip does, while [`State::Tripped`].
     trip_action: Action,
+    /// The trip is acknowledged and ends with its retreat.
+    is_acknowledged: bool,
     at_rest: bool,
     arming: Arming,
     tick: u64,
@@ -304,6 +306,7 @@ impl Guard {
             good_cycles: 0,
             run_requested: false,
             trip_action: Action::PowerOff,
+            is_acknowledged: false,
             at_rest: true,
             arming: Arming::new(&rig.safety, braking_s + SETTLE_S, dt),
             tick: 0,
@@ -428,8 +431,11 @@ impl Guard {
             (Request::Stop, _) => {
                 self.press_stop();
             }
-            // What unloads the specimen is not ended halfway: STOP takes the power.
-            (Request::Acknowledge, State::Tripped) if !self.is_unloading() => self.become_idle(),
+            // What unloads the specimen is not ended halfway.
+            (Request::Acknowledge, State::Tripped) if self.is_unloading() => {
+                self.is_acknowledged = true;
+            }
+            (Request::Acknowledge, State::Tripped) => self.become_idle(),
             // Resets what a drive has latched; the loop passes it on.
             (Request::Acknowledge, State::Idle) => {}
             (Request::Park, State::Holding) => self.come_to_rest(Law::Return),
@@ -738,6 +744,8 @@ impl Guard {
             State::Tripped => {
                 let escalates = action > self.trip_action;
                 if escalates {
+                    // What it was acknowledged for is not what it is now.
+                    self.is_acknowledged = false;
                     self.trip_action = action;
                     self.at_rest = false;
                 }
@@ -823,6 +831,9 @@ impl Guard {
                 self.become_idle();
             }
         }
+        if self.is_acknowledged && self.state == State::Tripped && !self.is_unloading() {
+            self.become_idle();
+        }
         frame.state = self.state;
         frame.drive = self.drive();
         frame.hands_over = frame.drive == Drive::Off && !self.is_cut;
@@ -839,6 +850,7 @@ impl Guard {
     }
 
     fn become_idle(&mut self) {
+        self.is_acknowledged = false;
         self.state = State::Idle;
         self.good_cycles = 0;
         self.run_requested = false;

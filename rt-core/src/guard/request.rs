@@ -38,7 +38,7 @@ impl std::fmt::Display for Refusal {
             Request::Run => "the bench must be Armed",
             Request::Stop => "nothing",
             Request::Acknowledge => {
-                "there must be a latched trip whose retreat is over (STOP ends it), or a drive that has latched an error"
+                "there must be a latched trip, or a drive that has latched an error"
             }
             Request::Park => {
                 "the bench must be Holding: at rest and powered after a stop. From Ready, Arm travels there"
