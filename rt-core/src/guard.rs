@@ -744,8 +744,6 @@ impl Guard {
             State::Tripped => {
                 let escalates = action > self.trip_action;
                 if escalates {
-                    // What it was acknowledged for is not what it is now.
-                    self.is_acknowledged = false;
                     self.trip_action = action;
                     self.at_rest = false;
                 }
