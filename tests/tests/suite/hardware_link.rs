@@ -124,7 +124,7 @@ fn free_port() -> u16 {
 
 /// A computer that is busy for a while is no fault in a test: longer gaps than the file of a rig should allow.
 fn patient(text: String) -> String {
-    let gap = r#"max_gap_s: 5.0, unattended: ["run", "home"]"#;
+    let gap = r#"max_gap_s: 0.5, unattended: ["run", "home"]"#;
     match (text.contains("max_gap_s"), text.contains("safety: (")) {
         (true, _) => text,
         (false, true) => text.replacen("safety: (", &format!("safety: ({gap}, "), 1),
