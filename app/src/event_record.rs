@@ -194,6 +194,7 @@ fn kind_and_fields(
                 StopCause::Requested => ("requested", Vec::new()),
                 StopCause::Duration => ("duration", Vec::new()),
                 StopCause::Finished => ("finished", Vec::new()),
+                StopCause::Ending => ("ending", Vec::new()),
                 StopCause::Abandoned => ("abandoned", Vec::new()),
                 StopCause::ArmedTooLong => ("armed-too-long", Vec::new()),
                 StopCause::DeadMan => ("dead-man", Vec::new()),

@@ -89,6 +89,7 @@ pub fn words(event: &Event, layout: &Layout, params: &[ParamSpec]) -> String {
         EventKind::Stopping(StopCause::Requested) => "stopping: asked to".into(),
         EventKind::Stopping(StopCause::Duration) => "stopping: the time set is over".into(),
         EventKind::Stopping(StopCause::Finished) => "stopping: the bench has finished".into(),
+        EventKind::Stopping(StopCause::Ending) => "stopping: asked to end".into(),
         EventKind::Stopping(StopCause::Abandoned) => "stopping: nobody is connected".into(),
         EventKind::Stopping(StopCause::ArmedTooLong) => {
             "stopping: it was armed and nobody let it run".into()

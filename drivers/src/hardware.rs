@@ -26,7 +26,7 @@ use align::{Align, TickTime};
 use brake::Brake;
 use bus::{Bus, DriveCommand, Slot};
 use rt_core::channel::{ChannelSpec, Frame, Layout, LayoutError};
-use rt_core::guard::{Drive, State};
+use rt_core::guard::{Drive, PowerOff, State};
 use rt_core::model::pantograph::Pantograph;
 use rt_core::pacing::{Clock, RealClock};
 use rt_core::rig::device::Device;
@@ -332,6 +332,14 @@ impl HardwareRig {
         }
     }
 
+    /// Whether the drive may move by itself, without the guard: no safety circuit is open or unknown, and the switch is
+    /// held.
+    fn may_home(&self) -> bool {
+        let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
+        let is_held = |switch: &DeadMan| switch.is_held(&self.values);
+        self.interlocks.iter().all(is_safe) && self.dead_man.as_ref().is_none_or(is_held)
+    }
+
     /// Brings all inputs to the tick; the first fault is an open interlock, then what a bus says, then an input that
     /// is too old.
     fn read(
@@ -471,7 +479,7 @@ impl Rig for HardwareRig {
             position_m,
             may_reset: frame.state == State::Idle && self.resets_until.is_some_and(|end| now < end),
             home: homes,
-            cuts: frame.cuts,
+            cuts: frame.drive == Drive::Off && frame.power_off == PowerOff::NoVoltage,
         };
         let mut fault = None;
         for (i, mounted) in self.buses.iter_mut().enumerate() {
@@ -506,12 +514,7 @@ impl Rig for HardwareRig {
         }
         let fault = fault.or_else(|| self.brake.as_ref()?.fault(now));
         let read = self.read(tick, fault, frame);
-        // The motor moves without the guard: an open safety circuit, or one that nobody sees, ends that here.
-        let is_safe = |i: &Interlock| i.config.is_safe(self.values[i.input]);
-        self.home &= self.interlocks.iter().all(is_safe);
-        // Nor does the guard see who holds the switch then.
-        let is_held = |switch: &DeadMan| switch.is_held(&self.values);
-        self.home &= self.dead_man.as_ref().is_none_or(is_held);
+        self.home &= self.may_home();
         read?;
         self.write(frame);
         Ok(())
@@ -520,6 +523,8 @@ impl Rig for HardwareRig {
     fn command(&mut self, command: RigCommand) -> Result<(), RigRefusal> {
         match command {
             RigCommand::Calibrate { cell, line, .. } => self.lines.calibrate(cell, line),
+            // The motor moves in the very next exchange, before anything else is read.
+            RigCommand::Home if !self.may_home() => Err(RigRefusal::NotSafe),
             RigCommand::Home => {
                 self.home = true;
                 Ok(())

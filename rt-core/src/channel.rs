@@ -1,7 +1,7 @@
 //! What is measured, computed and commanded: channel specifications and the frame that carries one
 //! sample of all of them across threads.
 
-use crate::guard::{Drive, Loosened, State};
+use crate::guard::{Drive, Loosened, PowerOff, State};
 
 /// The most channels that one frame can hold.
 pub const MAX_CHANNELS: usize = 128;
@@ -86,11 +86,8 @@ pub struct Frame {
     pub state: State,
     /// Whether the actuators are powered.
     pub drive: Drive,
-    /// While they are not to be: whether a drive may go on holding where it is until a brake has taken over. Otherwise
-    /// its power goes at once.
-    pub hands_over: bool,
-    /// While they are not to be: whether not even a drive's own way of stopping is waited for.
-    pub cuts: bool,
+    /// While they are not to be: how their power is taken away.
+    pub power_off: PowerOff,
     /// One value a column of the [`Layout`]; columns without a value hold NaN.
     pub values: [f64; MAX_CHANNELS],
 }
@@ -103,8 +100,7 @@ impl Frame {
             t_nanos: 0,
             state: State::Idle,
             drive: Drive::Off,
-            hands_over: false,
-            cuts: false,
+            power_off: PowerOff::Cut,
             values: [f64::NAN; MAX_CHANNELS],
         }
     }

@@ -12,27 +12,34 @@
 //!
 //! A stop ends motion and starts none: going somewhere else is another command. A second one cuts the power.
 
+mod actuator;
 mod arming;
 mod authority;
 mod cells;
+mod checks;
 mod limit;
 mod request;
 mod standstill;
+mod stopping;
 
 pub use arming::Lapse;
 pub use authority::{Loosened, Owned, Owner};
 pub use limit::{ActiveLimit, Limit, LimitSpec};
 pub use request::{Refusal, Request};
+pub use stopping::{Cut, PowerOff, Rest, Stopped};
 
 use crate::calibration::Line;
 use crate::channel::{Frame, Layout, LayoutError};
 use crate::fault::{Action, Fault};
-use crate::rig::{ActuatorSpec, AtRest, RigSpec, Unloads};
+use crate::rig::{AtRest, RigSpec};
 use crate::travel::Travel;
+use actuator::{Actuator, SPEED_CYCLES};
 use arming::Arming;
-use cells::{Cells, Moment};
+use cells::Cells;
+use checks::{BoundFrozen, BoundLimit};
 use serde::Deserialize;
 use standstill::Standstill;
+use stopping::{Law, STANDSTILL_S};
 
 /// The state of a bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -77,113 +84,10 @@ pub enum Drive {
     On,
 }
 
-struct BoundLimit {
-    limit: ActiveLimit,
-    broken_cycles: u32,
-}
-
-struct BoundFrozen {
-    column: usize,
-    cycles: u32,
-    last_bits: u64,
-    repeats: u32,
-}
-
-struct Actuator {
-    spec: ActuatorSpec,
-    command: usize,
-    feedback: usize,
-    travel: Travel,
-    /// The last commands, from which the speed is taken that a stop or retreat begins with.
-    recent: [f64; SPEED_CYCLES],
-    tracking_cycles: u32,
-    standstill: Standstill,
-    /// Where it was when it was stopped, tripped or switched off.
-    stopped_at: f64,
-}
-
-/// How a bench comes to rest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Law {
-    /// Along the last direction, as fast as the rig brakes.
-    Brake,
-    /// In the parked position: the run is over, nobody asked for a stop.
-    Return,
-}
-
-/// Why the power was cut other than by a fault.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cut {
-    /// STOP was pressed while the bench was already stopping, holding or retreating.
-    SecondStop,
-    /// The dead man's switch was let go.
-    DeadMan,
-    /// It has held a position for as long as it may.
-    HeldTooLong,
-    /// It braked and the motor did not come to rest.
-    NotAtRest,
-    /// The program ends.
-    Ending,
-}
-
-/// How what had power came to its rest.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Rest {
-    /// Whether it was seen to stand still; otherwise the time for that was over.
-    pub is_still: bool,
-    /// How long after the power was off, in s.
-    pub after_s: f64,
-    /// The longest way from where a stop, trip or cut began.
-    pub moved: f64,
-}
-
-/// What a stop did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// There was nothing to stop, or it is being stopped already.
-    Nothing,
-    /// It brakes.
-    Brakes,
-    /// The power is cut.
-    Cut(Cut),
-}
-
-/// Cycles over which the speed of a command is taken. A loop that has become unstable commands one step up
-/// and one down: the speed of its last step would take a retreat far the wrong way.
-const SPEED_CYCLES: usize = 8;
-
-impl Actuator {
-    /// A bench's command, within range and speed.
-    fn follow(&mut self, wanted: f64, dt: f64) {
-        let step = self.spec.max_speed * dt;
-        let wanted = wanted.clamp(self.spec.low, self.spec.high);
-        let position = self.travel.position + (wanted - self.travel.position).clamp(-step, step);
-        let speed = (position - self.recent[0]) / (SPEED_CYCLES as f64 * dt);
-        self.recent.rotate_left(1);
-        self.recent[SPEED_CYCLES - 1] = position;
-        self.travel = Travel { position, speed };
-    }
-
-    /// Where a retreat goes: the parked position if the way there unloads the specimen, else the end of the range that
-    /// does.
-    fn refuge(&self) -> f64 {
-        let (spec, here) = (&self.spec, self.travel.position);
-        match spec.unloads {
-            Unloads::Up if spec.park >= here => spec.park,
-            Unloads::Up => spec.high,
-            Unloads::Down if spec.park <= here => spec.park,
-            Unloads::Down => spec.low,
-        }
-    }
-}
-
 /// How long a force may stay above its limit during a retreat, beyond the time that braking takes, in s.
 const RELIEF_S: f64 = 0.1;
 /// How long a motor may take to stand still behind a command that rests, in s.
 const SETTLE_S: f64 = 0.4;
-/// For how long at most a motor is watched to its standstill after the power was cut, in s.
-const STANDSTILL_S: f64 = 2.0;
-
 /// Good cycles in a row before Idle becomes Ready.
 const READY_AFTER_CYCLES: u32 = 5;
 
@@ -220,10 +124,8 @@ pub struct Guard {
     max_gap_nanos: u64,
     dead_man: Option<usize>,
     brake: Option<usize>,
-    /// Power that is off was taken away at once: nothing may hold on until a brake does.
-    is_cut: bool,
-    /// It was taken away by a person, or from a motor that does not stop.
-    cuts: bool,
+    /// How power that is off was taken away.
+    power_off: PowerOff,
 }
 
 impl Guard {
@@ -321,8 +223,7 @@ impl Guard {
             max_gap_nanos: rig.safety.max_gap_s.map_or(u64::MAX, |s| (s * 1e9) as u64),
             dead_man: rig.dead_man.map(|id| layout.column(id)).transpose()?,
             brake: rig.brake.map(|id| layout.column(id)).transpose()?,
-            is_cut: false,
-            cuts: false,
+            power_off: PowerOff::HandsOver,
         })
     }
 
@@ -369,48 +270,10 @@ impl Guard {
         if on { Drive::On } else { Drive::Off }
     }
 
-    /// Whether ending the loop now would leave nothing powered.
-    pub fn is_safe_to_leave(&self) -> bool {
-        self.drive() == Drive::Off
-    }
-
-    /// Whether everything that had power stands still, or has had the time to.
-    pub fn has_come_to_rest(&self) -> bool {
-        let has_had_time = |since| self.tick >= since + self.standstill_ticks;
-        self.off_since
-            .is_none_or(|since| has_had_time(since) || self.is_still())
-    }
-
-    fn is_still(&self) -> bool {
-        self.actuators.iter().all(|a| a.standstill.is_still())
-    }
-
-    /// How it came to rest after the drive went off, once.
-    pub fn take_rest(&mut self) -> Option<Rest> {
-        let since = self.off_since?;
-        if self.rest_is_told || !self.has_come_to_rest() {
-            return None;
-        }
-        self.rest_is_told = true;
-        let moved = |a: &Actuator| (a.standstill.last() - a.stopped_at).abs();
-        Some(Rest {
-            is_still: self.is_still(),
-            after_s: (self.tick - since) as f64 * self.dt,
-            moved: self.actuators.iter().map(moved).fold(0.0, f64::max),
-        })
-    }
-
     fn is_unloading(&self) -> bool {
         self.state == State::Tripped
             && self.trip_action == Action::Retreat
             && self.drive() == Drive::On
-    }
-
-    fn note_stop(&mut self) {
-        self.arming.rest(self.tick);
-        for a in &mut self.actuators {
-            a.stopped_at = a.standstill.last();
-        }
     }
 
     /// Begins a tick: times are counted in ticks, skipped ones included.
@@ -465,6 +328,17 @@ impl Guard {
         }
     }
 
+    /// Whoever lets the drive find its home position is there.
+    pub fn begin_homing(&mut self) {
+        self.arming.note_alive(self.tick);
+    }
+
+    /// Whether the dead man's switch was let go while the drive homes. A real switch cannot be read then: the rig itself
+    /// watches it.
+    pub fn homes_unattended(&self) -> bool {
+        self.dead_man.is_none() && self.arming.is_let_go(self.tick)
+    }
+
     /// A time that has run out in this tick.
     pub fn lapse(&mut self) -> Option<Lapse> {
         let powered = self.drive() == Drive::On;
@@ -473,78 +347,10 @@ impl Guard {
             .lapse(self.tick, self.state, powered, braking, self.run_requested)
     }
 
-    /// A person presses STOP.
-    pub fn press_stop(&mut self) -> Stopped {
-        if self.is_stopping() {
-            return self.cut(Cut::SecondStop);
-        }
-        // A drive that still holds until its brake does loses its power now.
-        self.is_cut |= self.drive() == Drive::Off;
-        self.stop()
-    }
-
-    /// Comes to rest where it is, or is doing so.
-    fn is_stopping(&self) -> bool {
-        match self.state {
-            State::Stopping => self.law == Law::Brake,
-            State::Holding => true,
-            State::Tripped => self.drive() == Drive::On,
-            State::Idle | State::Ready | State::Armed | State::Running => false,
-        }
-    }
-
-    /// Brakes, where there is something to stop.
-    pub fn stop(&mut self) -> Stopped {
-        self.arming.forget();
-        match self.state {
-            State::Armed | State::Running | State::Stopping if !self.is_stopping() => {
-                self.come_to_rest(Law::Brake);
-                Stopped::Brakes
-            }
-            _ => Stopped::Nothing,
-        }
-    }
-
-    /// Lets a run end: it travels to the parked position.
-    pub fn end_run(&mut self) {
-        if self.state == State::Running {
-            self.arming.forget();
-            self.come_to_rest(Law::Return);
-        }
-    }
-
-    /// Brakes, holds nothing from now on, and lets the loop end.
-    pub fn leave(&mut self) -> Stopped {
-        self.leaving = true;
-        match self.state {
-            State::Holding => self.cut(Cut::Ending),
-            _ => self.stop(),
-        }
-    }
-
-    /// Takes the power away at once.
-    pub fn cut(&mut self, cause: Cut) -> Stopped {
-        // What ends because its time is over stands still: a brake may take over first.
-        self.cuts |= matches!(cause, Cut::SecondStop | Cut::DeadMan | Cut::NotAtRest);
-        self.is_cut |= self.cuts;
-        match self.state {
-            State::Idle | State::Ready => return Stopped::Nothing,
-            State::Tripped => self.trip_action = Action::PowerOff,
-            State::Armed | State::Running | State::Stopping | State::Holding => self.become_idle(),
-        }
-        Stopped::Cut(cause)
-    }
-
-    fn come_to_rest(&mut self, law: Law) {
-        self.state = State::Stopping;
-        self.law = law;
-        self.at_rest = false;
-        self.note_stop();
-    }
-
-    /// A gap between two cycles that is too long to go on behind it, while the drive is on.
-    pub fn check_gap(&self, gap_nanos: u64) -> Option<Fault> {
-        (self.drive() == Drive::On && gap_nanos > self.max_gap_nanos).then_some(Fault::Gap {
+    /// A gap between two cycles that is too long to go on behind it, while the drive is on or homes by itself.
+    pub fn check_gap(&self, gap_nanos: u64, is_homing: bool) -> Option<Fault> {
+        let moves = is_homing || self.drive() == Drive::On;
+        (moves && gap_nanos > self.max_gap_nanos).then_some(Fault::Gap {
             seconds: gap_nanos as f64 * 1e-9,
             limit: self.max_gap_nanos as f64 * 1e-9,
         })
@@ -561,140 +367,6 @@ impl Guard {
             self.at_rest = false;
         }
         starts
-    }
-
-    /// Marks all inputs as unknown after a failed exchange, so that no stale value passes for a fresh one.
-    pub fn forget_inputs(&self, frame: &mut Frame) {
-        for &column in &self.measured {
-            frame.values[column] = f64::NAN;
-        }
-    }
-
-    /// The first fault in fresh inputs: values that are no number, sensors that are frozen.
-    pub fn check_inputs(&mut self, frame: &Frame) -> Option<Fault> {
-        if self
-            .dead_man
-            .is_some_and(|column| frame.values[column] > 0.5)
-        {
-            self.arming.note_alive(self.tick);
-        }
-        let not_finite = self
-            .measured
-            .iter()
-            .find(|&&c| !frame.values[c].is_finite());
-        if let Some(&column) = not_finite {
-            return Some(Fault::NotFinite { column });
-        }
-        let mut fault = None;
-        for f in &mut self.frozen {
-            let bits = frame.values[f.column].to_bits();
-            f.repeats = if bits == f.last_bits {
-                f.repeats.saturating_add(1)
-            } else {
-                1
-            };
-            f.last_bits = bits;
-            if f.repeats >= f.cycles && fault.is_none() {
-                let value = frame.values[f.column];
-                fault = Some(Fault::Frozen {
-                    column: f.column,
-                    value,
-                    cycles: f.repeats,
-                });
-            }
-        }
-        fault
-    }
-
-    /// The most severe broken limit, tracking errors included. `warnings` hears of each limit that
-    /// only warns in the cycle in which it is broken for the first time.
-    pub fn check_limits(
-        &mut self,
-        frame: &Frame,
-        mut warnings: impl FnMut(Fault),
-    ) -> Option<Fault> {
-        let mut worst: Option<(Action, Fault)> = None;
-        for bound in &mut self.limits {
-            let l = bound.limit;
-            let measured = frame.values[l.column];
-            // Computed columns hold no number while the bench does not run: nothing to limit then.
-            let unknown = measured.is_nan() && self.state != State::Running;
-            if unknown || (l.low..=l.high).contains(&measured) {
-                bound.broken_cycles = 0;
-                continue;
-            }
-            bound.broken_cycles = bound.broken_cycles.saturating_add(1);
-            if bound.broken_cycles < l.for_cycles {
-                continue;
-            }
-            let fault = Fault::Limit {
-                column: l.column,
-                measured,
-                low: l.low,
-                high: l.high,
-                action: l.action,
-            };
-            if l.action == Action::Warn {
-                if bound.broken_cycles == l.for_cycles {
-                    warnings(fault);
-                }
-            } else if worst.is_none_or(|(action, _)| l.action > action) {
-                worst = Some((l.action, fault));
-            }
-        }
-        let powered = frame.drive == Drive::On;
-        let moment = Moment {
-            tick: self.tick,
-            powered,
-            parked: powered && self.state == State::Armed && self.at_rest,
-        };
-        // A cell at its end says that the force is larger than what a limit sees of it.
-        let saturated = self.cells.find_saturated(frame, moment);
-        if let Some(saturated) = saturated
-            && worst.is_none_or(|(action, _)| action < Action::Retreat)
-        {
-            worst = Some((Action::Retreat, saturated));
-        }
-        let retreats = self.is_unloading();
-        let stays = retreats && worst.is_some_and(|(action, _)| action == Action::Retreat);
-        self.unrelieved = if stays {
-            self.unrelieved.saturating_add(1)
-        } else {
-            0
-        };
-        if self.unrelieved > self.relief_cycles
-            && let Some(fault) = worst.and_then(|(_, fault)| fault.unrelieved())
-        {
-            worst = Some((Action::PowerOff, fault));
-        }
-        let cell = self.cells.check(frame, moment, &mut warnings);
-        if let Some(cell) = cell
-            && worst.is_none_or(|(action, _)| action < Action::Retreat)
-        {
-            worst = Some((Action::Retreat, cell));
-        }
-        for a in &mut self.actuators {
-            // What was sent, not what the bench proposes for the next exchange.
-            let error = (a.travel.position - frame.values[a.feedback]).abs();
-            let broken = frame.drive == Drive::On && error > a.spec.max_tracking_error;
-            a.tracking_cycles = if broken {
-                a.tracking_cycles.saturating_add(1)
-            } else {
-                0
-            };
-            if a.tracking_cycles >= a.spec.tracking_cycles.max(1) {
-                let limit = a.spec.max_tracking_error;
-                worst = Some((
-                    Action::PowerOff,
-                    Fault::Tracking {
-                        column: a.command,
-                        error,
-                        limit,
-                    },
-                ));
-            }
-        }
-        worst.map(|(_, fault)| fault)
     }
 
     /// What a fault causes. A fault of the position measurement leaves no safe way to move.
@@ -722,7 +394,9 @@ impl Guard {
     pub fn apply(&mut self, fault: &Fault) -> Option<Action> {
         self.good_cycles = 0;
         let action = self.action_for(fault);
-        self.is_cut |= action == Action::PowerOff;
+        if action == Action::PowerOff {
+            self.take_power(PowerOff::Cut);
+        }
         match self.state {
             State::Idle => None,
             State::Ready => {
@@ -755,7 +429,9 @@ impl Guard {
     /// A cycle without fault: counts toward Ready.
     pub fn note_good_cycle(&mut self) {
         self.good_cycles = self.good_cycles.saturating_add(1);
-        if self.state == State::Idle && self.good_cycles >= READY_AFTER_CYCLES {
+        // What was cut may still move.
+        let rests = self.power_off == PowerOff::HandsOver || self.has_come_to_rest();
+        if self.state == State::Idle && self.good_cycles >= READY_AFTER_CYCLES && rests {
             self.state = State::Ready;
         }
     }
@@ -834,10 +510,9 @@ impl Guard {
         }
         frame.state = self.state;
         frame.drive = self.drive();
-        frame.hands_over = frame.drive == Drive::Off && !self.is_cut;
-        frame.cuts = frame.drive == Drive::Off && self.cuts;
+        frame.power_off = self.power_off;
         match frame.drive {
-            Drive::On => (self.off_since, self.is_cut, self.cuts) = (None, false, false),
+            Drive::On => (self.off_since, self.power_off) = (None, PowerOff::HandsOver),
             Drive::Off if self.was_powered => {
                 self.off_since = Some(self.tick);
                 self.rest_is_told = false;

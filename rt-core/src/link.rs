@@ -80,6 +80,8 @@ pub enum StopCause {
     Fault(Fault),
     /// Nobody is connected to the loop any more.
     Abandoned,
+    /// The program lets go of the rig.
+    Ending,
     /// It was armed, and nobody let it run.
     ArmedTooLong,
     /// Nobody held the dead-man's switch.

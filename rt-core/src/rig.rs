@@ -168,6 +168,9 @@ pub enum RigRefusal {
     /// The drive may be on.
     #[error("only while Idle or Ready: stop the bench first")]
     State(State),
+    /// A safety circuit is open or unknown, or nobody holds the dead man's switch.
+    #[error("a safety circuit is open, or nobody holds the dead man's switch: nothing may move")]
+    NotSafe,
     /// This rig cannot.
     #[error("this rig cannot do that")]
     NotSupported,

@@ -295,7 +295,8 @@ impl<C: Clock> RtLoop<C> {
 
     /// A gap is over before anything is sent: a drive that is to be off is told so in this very exchange.
     fn serve_gap(&mut self) {
-        if let Some(fault) = self.guard.check_gap(self.gap_nanos) {
+        if let Some(fault) = self.guard.check_gap(self.gap_nanos, self.homing) {
+            self.stop_homing();
             self.react(Some(fault));
             self.frame.drive = Drive::Off;
         }
@@ -304,7 +305,7 @@ impl<C: Clock> RtLoop<C> {
     fn serve_commands(&mut self) {
         if !self.quitting {
             if self.side.stop.is_to_end() {
-                self.quit(StopCause::Requested);
+                self.quit(StopCause::Ending);
             } else if self.side.commands.is_abandoned() {
                 self.quit(StopCause::Abandoned);
             }
@@ -321,13 +322,17 @@ impl<C: Clock> RtLoop<C> {
                 Command::NoteRefusal(verdict) => self.tell(EventKind::RetuningRefused(verdict)),
                 Command::Alive => self.guard.note_alive(),
                 Command::NoteInsisted(objection) => self.tell(EventKind::Insisted(objection)),
-                Command::Quit => self.quit(StopCause::Requested),
+                Command::Quit => self.quit(StopCause::Ending),
             }
         }
     }
 
     /// Times of arming that have run out.
     fn serve_lapse(&mut self) {
+        if self.homing && self.guard.homes_unattended() {
+            self.stop_homing();
+            self.tell(EventKind::Stopping(StopCause::DeadMan));
+        }
         match self.guard.lapse() {
             None => {}
             Some(Lapse::Confirmation) => self.tell(EventKind::ArmingExpired),
@@ -413,7 +418,10 @@ impl<C: Clock> RtLoop<C> {
                         used.set(line);
                     }
                 }
-                self.homing |= command == RigCommand::Home;
+                if command == RigCommand::Home {
+                    self.homing = true;
+                    self.guard.begin_homing();
+                }
                 self.tell(EventKind::RigDone(command));
             }
             Err(refusal) => self.tell(EventKind::RigRefused { command, refusal }),
@@ -487,9 +495,16 @@ impl<C: Clock> RtLoop<C> {
     }
 
     fn quit(&mut self, cause: StopCause) {
-        self.quitting = true;
-        let stopped = self.guard.leave();
-        self.tell_stopped(stopped, cause);
+        if std::mem::replace(&mut self.quitting, true) {
+            return;
+        }
+        match self.guard.leave() {
+            // It stops already: what it would have held it lets go of now.
+            Stopped::Nothing if self.guard.drive() == Drive::On => {
+                self.tell(EventKind::Stopping(cause));
+            }
+            stopped => self.tell_stopped(stopped, cause),
+        }
         self.stop_homing();
     }
 

@@ -17,7 +17,10 @@ pub struct EventDifference {
 fn follows(event: &&EventRecord) -> bool {
     match event.kind.as_str() {
         "state" | "parameter.settled" | "fallback" | "warning" | "trip" | "arming.expired" => true,
-        "stopping" => !matches!(event.word("cause"), Some("requested" | "abandoned")),
+        "stopping" => !matches!(
+            event.word("cause"),
+            Some("requested" | "ending" | "abandoned")
+        ),
         _ => false,
     }
 }

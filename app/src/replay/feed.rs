@@ -90,14 +90,12 @@ impl<'a> Feed<'a> {
             return Err(Obstacle::HeapUsed { seq });
         }
         let skipped = self.skipped_before(frame)?;
-        let (mut commands, sets, stops, asks) = self.steps_of(frame.seq);
+        let (mut commands, sets, ends, asks) = self.steps_of(frame.seq);
         commands.extend(self.alive_in(frame.seq).then_some(Command::Alive));
         commands.extend(asks.then_some(Command::Request(Request::Arm)));
-        commands.extend(self.requests(frame, stops));
+        commands.extend(self.requests(frame, !ends.is_empty()));
         commands.extend(sets);
-        if stops {
-            commands.push(Command::Request(Request::Stop));
-        }
+        commands.extend(ends);
         let fault = self.fault_of(frame);
         self.last = Some(*frame);
         Ok(TickInputs {
@@ -138,24 +136,25 @@ impl<'a> Feed<'a> {
             .any(|&stop| (stop.saturating_sub(most)..=stop).contains(&seq))
     }
 
-    /// Load cells calibrated and parameters set up to this tick, whether a stop was asked for, and whether arming was.
-    fn steps_of(&mut self, seq: u64) -> (Vec<Command>, Vec<Command>, bool, bool) {
-        let (mut calibrations, mut sets) = (Vec::new(), Vec::new());
-        let (mut stops, mut asks) = (false, false);
+    /// Load cells calibrated, parameters set and stops asked for up to this tick, and whether arming was.
+    fn steps_of(&mut self, seq: u64) -> (Vec<Command>, Vec<Command>, Vec<Command>, bool) {
+        let (mut calibrations, mut sets, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut asks = false;
         while let Some((at, step)) = self.script.steps.get(self.step)
             && *at <= seq
         {
             match *step {
                 Step::Set { index, value } => sets.push(Command::SetParam { index, value }),
                 Step::Calibrate(command) => calibrations.push(Command::Rig(command)),
-                Step::Stop => stops = true,
+                Step::Stop => ends.push(Command::Request(Request::Stop)),
+                Step::Leave => ends.push(Command::Quit),
                 Step::AskToArm => asks = true,
                 // Gains come as updates; a fall-back is the bench's own doing.
                 Step::Gains { .. } | Step::FellBack { .. } => {}
             }
             self.step += 1;
         }
-        (calibrations, sets, stops, asks)
+        (calibrations, sets, ends, asks)
     }
 
     /// Gains exchanged up to this tick.

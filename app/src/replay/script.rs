@@ -37,6 +37,8 @@ pub enum Step {
     },
     /// A controlled stop was asked for.
     Stop,
+    /// The loop was told to end.
+    Leave,
     /// Arming was asked for and waited to be confirmed.
     AskToArm,
     /// A load cell got another line.
@@ -104,11 +106,13 @@ impl Script {
                 "state" if event.word("to") == Some("Running") => running_since = Some(seq),
                 "power-cut" => match event.word("cause") {
                     Some("second-stop") => script.steps.push((seq, Step::Stop)),
+                    Some("ending") => script.steps.push((seq, Step::Leave)),
                     Some("dead-man") => script.dead_man.push(seq),
                     _ => {}
                 },
                 "stopping" => match event.word("cause") {
-                    Some("requested" | "abandoned") => script.steps.push((seq, Step::Stop)),
+                    Some("requested") => script.steps.push((seq, Step::Stop)),
+                    Some("ending" | "abandoned") => script.steps.push((seq, Step::Leave)),
                     Some("dead-man") => script.dead_man.push(seq),
                     Some("duration") => {
                         let ticks = running_since.map(|since: u64| seq - since);
@@ -202,7 +206,11 @@ impl Script {
                     };
                     updates.insert(*seq, update);
                 }
-                Step::Set { .. } | Step::Stop | Step::AskToArm | Step::Calibrate(_) => {}
+                Step::Set { .. }
+                | Step::Stop
+                | Step::Leave
+                | Step::AskToArm
+                | Step::Calibrate(_) => {}
             }
         }
         Ok(updates)
@@ -217,9 +225,11 @@ impl Script {
             let (values, insisted) = match step {
                 Step::Set { index, value } => (vec![(*index, *value)], false),
                 Step::Gains { params, insisted } => (params.clone(), *insisted),
-                Step::FellBack { .. } | Step::Stop | Step::AskToArm | Step::Calibrate(_) => {
-                    continue;
-                }
+                Step::FellBack { .. }
+                | Step::Stop
+                | Step::Leave
+                | Step::AskToArm
+                | Step::Calibrate(_) => continue,
             };
             for (index, value) in values {
                 if *seq <= run.0 {

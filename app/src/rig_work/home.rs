@@ -58,6 +58,14 @@ pub fn home(stand: &Stand) -> Result<Homed, WorkError> {
         }
         let answer = listener.exchange();
         tried += 1;
+        if asked_at.is_some() && listener.lost_homing() {
+            listener.stop_homing();
+            return Err(WorkError::Result(
+                "not homed: this program stood still for longer than the rig file's `safety.max_gap_s` while the motor \
+                 moved. Look at what keeps the machine busy, then home again"
+                    .into(),
+            ));
+        }
         let since_asked = asked_at.map(|at| tried - at);
         match answer {
             Ok(()) => {
@@ -82,7 +90,7 @@ pub fn home(stand: &Stand) -> Result<Homed, WorkError> {
                     tried = tried.min(cycles(CONNECT_S));
                     continue;
                 }
-                listener.rig.command(RigCommand::Home).map_err(|e| {
+                listener.begin_homing().map_err(|e| {
                     WorkError::Result(format!("the drive does not begin to home: {e}"))
                 })?;
                 asked_at = Some(tried);

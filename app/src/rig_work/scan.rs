@@ -12,7 +12,7 @@ use rt_core::identify::noise_floor;
 use rt_core::pacing::{Clock, ExactClock, NANOS_PER_SECOND, Pacer, RealClock};
 use rt_core::rig::device::DeviceState;
 use rt_core::rig::setting::Setting;
-use rt_core::rig::{Rig, RigCommand, RigFault};
+use rt_core::rig::{Rig, RigCommand, RigFault, RigRefusal};
 use std::sync::atomic::Ordering;
 
 /// A device that the rig file expects.
@@ -106,6 +106,9 @@ pub(super) struct Listener {
     pub rig: Box<dyn Rig>,
     pub layout: Layout,
     pub frame: Frame,
+    /// The drive was told to find its home position.
+    homes: bool,
+    max_gap_s: Option<f64>,
     pacer: Pacer,
     clock: AnyClock,
 }
@@ -138,6 +141,8 @@ impl Listener {
         let mut frame = Frame::empty();
         (frame.state, frame.drive) = (State::Idle, Drive::Off);
         Ok(Self {
+            max_gap_s: rig.spec().safety.max_gap_s,
+            homes: false,
             rig,
             layout,
             frame,
@@ -150,7 +155,24 @@ impl Listener {
     pub fn exchange(&mut self) -> Result<(), RigFault> {
         let tick = self.pacer.wait(&mut self.clock);
         (self.frame.seq, self.frame.t_nanos) = (tick.seq, tick.t_nanos);
+        let gap_s = tick.skipped as f64 * PERIOD_NANOS as f64 / NANOS_PER_SECOND as f64;
+        // What moves unwatched is stopped before anything else is said.
+        if self.homes && self.max_gap_s.is_some_and(|most| gap_s > most) {
+            self.homes = self.rig.command(RigCommand::StopHoming).is_err();
+        }
         self.rig.exchange(&mut self.frame)
+    }
+
+    /// Lets the drive find its home position.
+    pub fn begin_homing(&mut self) -> Result<(), RigRefusal> {
+        self.rig.command(RigCommand::Home)?;
+        self.homes = true;
+        Ok(())
+    }
+
+    /// Whether it was stopped because this program stood still for longer than the rig allows.
+    pub fn lost_homing(&self) -> bool {
+        !self.homes
     }
 }
 

@@ -9,7 +9,9 @@ use rt_core::record::schema::RecordedFrame;
 use rt_core::record::writer::SessionWriter;
 use serde_json::Value;
 use std::fs::File;
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 fn record(session: &str, directory: &str, more: &[&str]) -> String {
     let mut arguments = vec!["run", session, "--json", "--record", directory];
@@ -253,6 +255,58 @@ fn a_real_time_run_with_overruns_is_recomputed_bit_by_bit() {
     assert!(wake.values[0].iter().any(|w| *w > 0.0));
     let found = assert_identical(&path);
     assert!(found["skipped"].as_u64().unwrap() >= 40, "{found}");
+}
+
+/// A program that ends holds nothing, other than a person's STOP.
+#[test]
+fn a_run_that_the_program_leaves_is_recomputed_bit_by_bit() {
+    let scratch = Scratch::new("replay-leaves");
+    let assets = root().join("assets").canonicalize().unwrap();
+    let rig = std::fs::read_to_string(assets.join("rigs/simulated-dsa-380.ron")).unwrap();
+    let rig = rig
+        .replace("\"../", &format!("\"{}/", assets.display()))
+        .replace("tracking_cycles: 3,", "tracking_cycles: 3, at_rest: Hold,");
+    let rig = scratch.file("rig.ron", &rig);
+    let session = scratch.file(
+        "session.ron",
+        &format!(
+            "Session(title: \"left\", bench: Profile(source: Sine(amplitude_m: 0.01, frequency_hz: 1.0)), rig: {rig:?}, \
+             seconds: 60.0, max_misses: 1000)"
+        ),
+    );
+    let mut child = Command::new(env!("CARGO_BIN_EXE_pantobench"))
+        .args(["run", &session, "--record", &scratch.path("out")])
+        .current_dir(root())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(said.any(|line| line.unwrap().contains("Armed → Running")));
+    let id = child.id().to_string();
+    assert!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()
+            .unwrap()
+            .success()
+    );
+    said.for_each(drop);
+    child.wait().unwrap();
+    let path = std::fs::read_dir(scratch.path("out"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let path = path.display().to_string();
+    let events = Session::open(Path::new(&path))
+        .unwrap()
+        .events(TimeRange::ALL)
+        .unwrap();
+    let ends = |e: &EventRecord| e.kind == "stopping" && e.word("cause") == Some("ending");
+    assert!(events.iter().any(ends), "{events:?}");
+    assert_identical(&path);
 }
 
 #[test]

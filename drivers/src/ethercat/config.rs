@@ -216,6 +216,8 @@ const NEEDED_INPUTS: [(u16, u8, &str); 3] = [
     (0x6061, 8, "mode display"),
 ];
 
+/// For longer than this no drive on a network interface may go on alone, in ms.
+const MOST_ALONE_MS: f64 = 1000.0;
 /// Most devices of a segment: all states have to fit into one frame.
 pub const MAX_DEVICES: usize = 16;
 /// Most process data of a segment, in bytes.
@@ -481,6 +483,18 @@ impl EthercatConfig {
         stated
             .check(drive.counts_per_m)
             .map_err(|e| e.within("reactions"))?;
+        if let Some(ms) = self
+            .watchdog_ms
+            .filter(|ms| is_hardware && *ms > MOST_ALONE_MS)
+        {
+            return Err(FieldError::new(
+                "watchdog_ms",
+                format!(
+                    "is {ms} ms: for so long a drive would go on by itself after the program died; expected at most \
+                     {MOST_ALONE_MS} ms on a network interface, usual are 20 to 100 ms"
+                ),
+            ));
+        }
         if is_hardware && self.watchdog_ms.is_none() {
             return Err(FieldError::new(
                 "reactions",
@@ -739,6 +753,12 @@ mod tests {
             &text[end..]
         );
         assert_eq!(problem(&interface(&example)), "");
+        let long = interface(&text).replacen("watchdog_ms: 50.0,", "watchdog_ms: 1001.0,", 1);
+        let refused = problem(&long);
+        assert!(
+            refused.contains("1001 ms") && refused.contains("at most 1000 ms"),
+            "{refused}"
+        );
         let unwatched = interface(&text).replacen("watchdog_ms: 50.0,", "", 1);
         let refused = problem(&unwatched);
         assert!(refused.contains("write watchdog_ms"), "{refused}");

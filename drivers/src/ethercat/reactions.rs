@@ -68,6 +68,10 @@ pub struct Demand {
     pub may_be_absent: bool,
 }
 
+/// A drive that is farther than this from where it was told to be follows nothing; the loop's own limit on a rig with
+/// hardware is at most half as wide.
+const MOST_FOLLOWING_WINDOW_M: f64 = 0.1;
+
 impl ReactionsConfig {
     /// Indices of its objects.
     pub const OBJECTS: [u16; 7] = [0x605A, 0x605B, 0x605E, 0x6007, 0x6085, 0x6065, 0x6066];
@@ -162,7 +166,7 @@ impl ReactionsConfig {
             "following_window_m",
             self.following_window_m,
             1e-6,
-            1.0,
+            MOST_FOLLOWING_WINDOW_M,
             "m",
         )?;
         require_within("off_within_ms", self.off_within_ms, 60.0, 10_000.0, "ms")?;
@@ -287,6 +291,7 @@ mod tests {
             refused(&|r| r.shutdown = 2),
             refused(&|r| r.fault_reaction = 5),
             refused(&|r| r.following_window_m = 0.0),
+            refused(&|r| r.following_window_m = 0.11),
             refused(&|r| r.following_window_m = f64::NAN),
             // 0.1 µm is one count; half of that is none.
             refused(&|r| r.deceleration_counts_per_m_per_s2 = Some(1e9)),

@@ -5,7 +5,7 @@
 
 use super::{BrakeConfig, BrakeOutput};
 use rt_core::channel::Frame;
-use rt_core::guard::Drive;
+use rt_core::guard::{Drive, PowerOff};
 use rt_core::rig::RigFault;
 
 /// What the guard wishes of the drive.
@@ -22,10 +22,10 @@ pub enum Wish {
 impl Wish {
     /// What a frame says.
     pub fn of(frame: &Frame) -> Self {
-        match (frame.drive, frame.hands_over) {
+        match (frame.drive, frame.power_off) {
             (Drive::On, _) => Wish::On,
-            (Drive::Off, true) => Wish::HandOver,
-            (Drive::Off, false) => Wish::Cut,
+            (Drive::Off, PowerOff::HandsOver) => Wish::HandOver,
+            (Drive::Off, PowerOff::Cut | PowerOff::NoVoltage) => Wish::Cut,
         }
     }
 }

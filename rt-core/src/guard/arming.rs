@@ -80,6 +80,12 @@ impl Arming {
         self.alive_at = tick;
     }
 
+    /// Whether nobody has held the dead man's switch for too long.
+    pub fn is_let_go(&self, tick: u64) -> bool {
+        self.dead_man_ticks
+            .is_some_and(|most| tick > self.alive_at + most)
+    }
+
     /// From this tick on it comes to rest, or rests.
     pub fn rest(&mut self, tick: u64) {
         self.resting_at = tick;
@@ -110,9 +116,7 @@ impl Arming {
                 self.asked_at = None;
                 Some(Lapse::Confirmation)
             }
-            _ if powered && !braking && longer(self.alive_at, self.dead_man_ticks) => {
-                Some(Lapse::DeadMan)
-            }
+            _ if powered && !braking && self.is_let_go(tick) => Some(Lapse::DeadMan),
             State::Armed if !runs && longer(self.armed_at, self.armed_ticks) => Some(Lapse::Armed),
             // A journey to the parked position after a run may take its time; braking, and rest, may not.
             State::Stopping if braking && longer(self.resting_at, Some(self.braking_ticks)) => {

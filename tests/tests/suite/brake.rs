@@ -8,7 +8,7 @@ use integration_tests::{ExactRun, project_root, session_from};
 use rt_core::channel::Frame;
 use rt_core::fault::Fault;
 use rt_core::file::{self, FileContent};
-use rt_core::guard::{Drive, Request, State};
+use rt_core::guard::{Drive, PowerOff, Request, State};
 use rt_core::link::{Command, EventKind};
 use rt_core::pacing::Clock as _;
 use rt_core::rig::RigFault;
@@ -87,7 +87,7 @@ fn power_that_is_cut_waits_for_no_brake() {
     run.ask(Request::Stop);
     run.cycle();
     assert_eq!(run.state(), State::Idle);
-    assert!(!run.frames.last().unwrap().hands_over);
+    assert_ne!(run.frames.last().unwrap().power_off, PowerOff::HandsOver);
     // Without power for 50 ms, then held: it moves on by what its speed and the net force of some 20 N do, and stops.
     let moved = drift(&mut run, 50);
     assert!((1e-4..0.02).contains(&moved), "{moved}");

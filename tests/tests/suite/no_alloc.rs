@@ -175,7 +175,12 @@ fn jogging_on_a_guarded_rig_uses_no_heap() {
     let mut run = ExactRun::new(&session_from(text));
     let home = Command::Rig(rt_core::rig::RigCommand::Home);
     run.user.commands.push(home).unwrap();
-    assert!(run.until(State::Ready, 2000), "{:?}", run.events);
+    let mut waited = 0..2000;
+    while run.state() != State::Ready {
+        assert!(waited.next().is_some(), "{:?}", run.events);
+        run.user.commands.push(Command::Alive).unwrap();
+        run.cycle();
+    }
     run.ask(Request::Arm);
     run.ask(Request::Confirm);
     run.cycle();

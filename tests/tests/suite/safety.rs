@@ -4,15 +4,19 @@
 use integration_tests::{ExactRun, session_from};
 use rt_core::guard::{Drive, Request, State};
 use rt_core::link::{Command, EventKind, StopCause};
+use rt_core::pacing::Clock;
 use rt_core::rig::RigCommand;
 
 /// A run on the rig with everything that protects people, faults as a session file writes them.
 fn run(inject: &str) -> ExactRun {
-    let text = format!(
+    ExactRun::new(&session_from(&session(inject)))
+}
+
+fn session(inject: &str) -> String {
+    format!(
         r#"Session(title: "safety", bench: Profile(source: Sine(amplitude_m: 0.02, frequency_hz: 1.0), entry_s: 0.2),
         rig: "../assets/rigs/simulated-interlocks.ron", inject: [{inject}])"#
-    );
-    ExactRun::new(&session_from(&text))
+    )
 }
 
 /// Cycles with someone at the switch.
@@ -27,12 +31,19 @@ fn homed(inject: &str) -> ExactRun {
     let mut run = run(inject);
     run.cycles(20);
     assert_eq!(run.state(), State::Idle);
-    run.user
-        .commands
-        .push(Command::Rig(RigCommand::Home))
-        .unwrap();
-    assert!(run.until(State::Ready, 2000), "{:?}", run.events);
-    run
+    home(&mut run);
+    for _ in 0..2000 {
+        held(&mut run, 1);
+        if run.state() == State::Ready {
+            return run;
+        }
+    }
+    panic!("not homed: {:?}", run.events)
+}
+
+fn home(run: &mut ExactRun) {
+    let home = Command::Rig(RigCommand::Home);
+    run.user.commands.push(home).unwrap();
 }
 
 fn running(inject: &str) -> ExactRun {
@@ -64,13 +75,10 @@ fn nothing_is_armed_before_it_is_homed_and_stop_ends_homing() {
     run.cycles(2);
     assert_eq!(run.state(), State::Idle);
     assert!(told(&run, |k| matches!(k, EventKind::Refused(_))).is_some());
-    run.user
-        .commands
-        .push(Command::Rig(RigCommand::Home))
-        .unwrap();
-    run.cycles(200);
+    home(&mut run);
+    held(&mut run, 200);
     run.ask(Request::Stop);
-    run.cycles(2000);
+    held(&mut run, 2000);
     assert_eq!(
         run.state(),
         State::Idle,
@@ -82,11 +90,101 @@ fn nothing_is_armed_before_it_is_homed_and_stop_ends_homing() {
         run.frames.iter().all(|f| f.drive == Drive::Off),
         "the loop's own drive was never on"
     );
-    run.user
-        .commands
-        .push(Command::Rig(RigCommand::Home))
+    home(&mut run);
+    held(&mut run, 2000);
+    assert_eq!(run.state(), State::Ready);
+}
+
+/// The guard is Idle while a drive finds its home position: the loop itself watches who is there.
+#[test]
+fn homing_ends_when_nobody_holds_the_switch_any_more() {
+    let mut run = run("");
+    run.cycles(20);
+    home(&mut run);
+    held(&mut run, 200);
+    let let_go = run.frames.last().unwrap().seq;
+    let stopped = |k: &EventKind| matches!(k, EventKind::RigDone(RigCommand::StopHoming));
+    assert_eq!(told(&run, stopped), None, "somebody holds it");
+    run.cycles(2000);
+    let within = (run.user.rig.spec.safety.dead_man_s.unwrap() / 0.002) as u64;
+    assert_eq!(told(&run, stopped), Some(let_go + within + 1));
+    let why = |k: &EventKind| *k == EventKind::Stopping(StopCause::DeadMan);
+    assert!(told(&run, why).is_some());
+    held(&mut run, 2000);
+    assert_eq!(
+        run.state(),
+        State::Idle,
+        "not homed, and nothing goes on by itself"
+    );
+}
+
+#[test]
+fn homing_ends_behind_a_gap_that_is_too_long() {
+    let shipped = "../assets/rigs/simulated-interlocks.ron";
+    let assets = integration_tests::project_root()
+        .join("assets")
+        .canonicalize()
         .unwrap();
-    assert!(run.until(State::Ready, 2000));
+    let text = std::fs::read_to_string(assets.join("rigs/simulated-interlocks.ron")).unwrap();
+    let text = text
+        .replace("\"../", &format!("\"{}/", assets.display()))
+        .replace("dead_man_s: 0.5,", "dead_man_s: 0.5, max_gap_s: 0.1,");
+    let rig = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("homing-gap.ron");
+    std::fs::write(&rig, text).unwrap();
+    let stopped = |k: &EventKind| matches!(k, EventKind::RigDone(RigCommand::StopHoming));
+    for (gap_ms, ends) in [(90, false), (120, true)] {
+        let text = session("").replace(shipped, &rig.display().to_string());
+        let mut run = ExactRun::new(&session_from(&text));
+        run.cycles(20);
+        home(&mut run);
+        held(&mut run, 100);
+        let mut clock = run.rt_loop.clock().clone();
+        clock.sleep_until(clock.now() + gap_ms * 1_000_000);
+        held(&mut run, 2000);
+        assert_eq!(
+            told(&run, stopped).is_some(),
+            ends,
+            "{gap_ms} ms: {:?}",
+            run.events
+        );
+        assert_eq!(run.state() == State::Ready, !ends);
+    }
+}
+
+/// Power that is off does not stop a motor at once.
+#[test]
+fn a_motor_that_was_cut_stands_still_before_the_bench_is_ready_again() {
+    let text = r#"Session(title: "cut", bench: Profile(source: Sine(amplitude_m: 0.03, frequency_hz: 2.0), entry_s: 0.2),
+        rig: "../assets/rigs/simulated-vertical-brake.ron")"#;
+    let mut run = ExactRun::new(&session_from(text));
+    run.start();
+    run.cycles(500);
+    run.ask(Request::Stop);
+    run.ask(Request::Stop);
+    run.cycles(1500);
+    let position = run.column("motor_position");
+    let cut = run
+        .frames
+        .iter()
+        .rposition(|f| f.drive == Drive::On)
+        .unwrap()
+        + 1;
+    let ready = cut
+        + run.frames[cut..]
+            .iter()
+            .position(|f| f.state == State::Ready)
+            .unwrap();
+    let moved = |from: usize, to: usize| {
+        let range = &position[from..to];
+        let high = range.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        high - range.iter().copied().fold(f64::INFINITY, f64::min)
+    };
+    // It moved when five cycles without a fault were over, and not any more when it was called ready.
+    assert!(moved(cut, cut + 5) > 1e-3, "{}", moved(cut, cut + 5));
+    assert!(
+        ready > cut + 6 && moved(ready - 25, ready) < 1e-3,
+        "{cut} {ready}"
+    );
 }
 
 #[test]

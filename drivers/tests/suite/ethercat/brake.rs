@@ -3,7 +3,7 @@
 use super::rig::{Bench, changed};
 use drivers::emulate::ethercat::fault::SegmentFault;
 use drivers::simulated::BrakeFault;
-use rt_core::guard::{Drive, Request, State};
+use rt_core::guard::{Drive, PowerOff, Request, State};
 use rt_core::pacing::Clock;
 
 const TERMINAL: (&str, &str) = (
@@ -129,7 +129,7 @@ fn a_second_stop_and_a_trip_take_the_power_and_set_the_brake_in_one_exchange() {
             bench.cycle();
         }
         assert_eq!(bench.last().drive, Drive::Off);
-        assert!(!bench.last().hands_over);
+        assert_ne!(bench.last().power_off, PowerOff::HandsOver);
         // Told in the exchange of the next cycle, held 60 ms after it; the drive makes its quick stop meanwhile.
         bench.cycles(2 + 32);
         assert!(grips(&bench), "trips: {trips}");
