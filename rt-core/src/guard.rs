@@ -465,9 +465,9 @@ impl Guard {
                 _ => false,
             };
             let feedback = frame.values[a.feedback];
-            let stands = a.standstill.note(feedback);
+            a.standstill.note(feedback);
             let at_rest = match (self.state, self.trip_action) {
-                _ if brakes => a.travel.brake(&spec.travel, dt) && stands,
+                _ if brakes => a.travel.brake(&spec.travel, dt) && a.standstill.is_still(),
                 // Nothing travels against a brake: it would be a jump when it lets go.
                 (State::Armed, _) if is_braked => {
                     if feedback.is_finite() {

@@ -250,9 +250,10 @@ impl<C: Clock> RtLoop<C> {
         let publish = self.clock.now().saturating_sub(stage);
         self.side.timing.publish.add(publish);
         self.side.stop.answer();
-        let may_end =
-            self.guard.is_safe_to_leave() && self.guard.has_come_to_rest() && self.rig.is_settled();
-        !(self.quitting && safe_is_sent && may_end)
+        let may_end = || {
+            self.guard.is_safe_to_leave() && self.guard.has_come_to_rest() && self.rig.is_settled()
+        };
+        !(self.quitting && safe_is_sent && may_end())
     }
 
     fn note_timing(&mut self, tick: Tick) {
