@@ -19,6 +19,7 @@ mod study;
 pub(crate) mod text;
 mod validate;
 
+use crate::crash;
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -63,7 +64,7 @@ impl Failure {
 /// Without a command the window opens.
 #[derive(Parser)]
 #[command(
-    version,
+    version = crate::provenance::FULL_VERSION,
     after_help = "Example: pantobench run sessions/profile-sine.ron --fast"
 )]
 struct Arguments {
@@ -113,6 +114,7 @@ enum CommandLine {
 /// Parses the arguments and does what they say.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    crash::install();
     // Whatever happens to this thread, loops come to a controlled stop before the program ends.
     let done = crate::outlive::guard(|| match arguments.command {
         None => crate::window::open(arguments.session),
@@ -133,6 +135,7 @@ pub fn main() -> ExitCode {
         Some(CommandLine::Study(a)) => study::run(&a),
         Some(CommandLine::Validate(a)) => validate::run(&a),
     });
+    crash::write_pending();
     let done = done.unwrap_or_else(|panic| {
         let text = format!("{panic}. This is a defect of the software: please report it");
         Err(Failure::Result(text))

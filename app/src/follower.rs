@@ -6,6 +6,7 @@ mod tests;
 
 use crate::changes::Changes;
 use crate::conductor::Conductor;
+use crate::crash;
 use crate::event_text;
 use crate::grip::Grip;
 use crate::hil_result::HilSamples;
@@ -108,7 +109,9 @@ impl Follower<'_> {
             }
         }
         while let Ok(event) = user.events.pop() {
-            (self.say)(&event_text::describe(&event, &self.layout, self.params));
+            let words = event_text::describe(&event, &self.layout, self.params);
+            crash::note_event(&words);
+            (self.say)(&words);
             if let Some(recording) = &mut self.recording {
                 recording.event(&event);
             }

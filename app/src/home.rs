@@ -55,6 +55,12 @@ pub fn calibrations_dir() -> PathBuf {
     config_dir().join("calibrations")
 }
 
+/// Where reports of crashes and the log of the libraries are kept: the user's state directory, or the system's temporary
+/// one.
+pub fn state_dir() -> PathBuf {
+    own_dir("XDG_STATE_HOME", ".local/state")
+}
+
 fn own_dir(variable: &str, below_home: &str) -> PathBuf {
     let from = |variable: &str| {
         std::env::var_os(variable)

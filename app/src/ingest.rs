@@ -1,6 +1,7 @@
 //! The thread between the loop's rings and the window: drains frames and events whatever the window does. A minimised
 //! or blocked window therefore loses nothing, and a recording that belongs to a run ends with it.
 
+use crate::crash;
 use crate::data::Data;
 use crate::event_record;
 use crate::outlive::OpenRun;
@@ -169,6 +170,11 @@ impl Source {
         }
         while let Ok(event) = self.events.pop() {
             let record = live.note(&event, &self.layout);
+            crash::note_event(&format!(
+                "{:.3} s  {}",
+                event.t_nanos as f64 * 1e-9,
+                record.text
+            ));
             is_new = true;
             let Some(recorder) = &self.recorder else {
                 continue;

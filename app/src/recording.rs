@@ -3,6 +3,7 @@
 use crate::conductor::Outcome;
 use crate::event_record;
 use crate::home;
+use crate::provenance;
 use crate::session::{LoadedSession, Session};
 use drivers::rig_file::{RigFile, find_cells};
 use rt_core::bench::{BenchConfig, pantograph_steady::SteadyWire, profile::Source};
@@ -100,6 +101,8 @@ pub const LOOP_TIMING: &str = "loop_timing";
 pub const SINGLE: &str = "single";
 /// Entry of a header: which instructions long sums are formed with; their last bits depend on it.
 pub const ARITHMETIC: &str = "arithmetic";
+/// Entry of a header: the commit of the program, and whether its tree was clean.
+pub const COMMIT: &str = "commit";
 /// Entry of a header: the time set for the run, in s.
 pub const SECONDS: &str = "seconds";
 
@@ -110,7 +113,7 @@ pub const PARENT_HASH: &str = "parent_hash";
 
 /// Names the recording that another one was made of in that one's header.
 pub fn name_parent(further: &mut TextMap, parent: &Path) -> std::io::Result<()> {
-    let found = format!("{:016x}", hash(&std::fs::read(parent)?));
+    let found = provenance::FileHashes::of(parent)?.sha256;
     further.insert(PARENT.into(), parent.display().to_string());
     further.insert(PARENT_HASH.into(), found);
     Ok(())
@@ -132,6 +135,7 @@ pub fn own_entries(session: &Session) -> TextMap {
         ("arguments".to_owned(), arguments.join(" ")),
         (LOOP_TIMING.to_owned(), SINGLE.to_owned()),
         (ARITHMETIC.to_owned(), arithmetic().to_owned()),
+        (COMMIT.to_owned(), provenance::COMMIT.to_owned()),
     ]);
     // A command may ask for another time than the file.
     if let Some(seconds) = session.seconds {
@@ -183,17 +187,6 @@ pub fn stem(path: &Path) -> String {
     stem.to_string_lossy().into_owned()
 }
 
-/// FNV-1a, 64 bits: tells whether two files are the same, not whether someone forged one.
-///
-/// ```text
-/// h₀ = 14695981039346656037,  hₖ₊₁ = (hₖ ⊕ byteₖ) · 1099511628211  mod 2⁶⁴
-/// ```
-pub fn hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(14_695_981_039_346_656_037, |h, byte| {
-        (h ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
-    })
-}
-
 /// The header's entry with the name of a cell's calibration.
 pub fn calibration_of(cell: &str) -> String {
     format!("calibration_of_{cell}")
@@ -213,7 +206,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
     for (part, path) in files(loaded) {
         let text = std::fs::read_to_string(&path)
             .map_err(|e| format!("cannot read '{}' for the recording: {e}", path.display()))?;
-        hashes.insert(part.into(), format!("{:016x}", hash(text.as_bytes())));
+        hashes.insert(part.into(), provenance::sha256(text.as_bytes()));
         texts.insert(part.into(), text);
         further.insert(format!("path_of_{part}"), path.display().to_string());
         match part {
@@ -252,7 +245,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
         operator: remarks.operator.clone().unwrap_or_default(),
         notes: remarks.notes.clone().unwrap_or_default(),
         environment: remarks.environment.to_map(),
-        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        software_version: provenance::VERSION.to_owned(),
         period_nanos: loaded.period_nanos(),
         // Fits: 2⁶⁴ ns are 585 years.
         t0_unix_nanos: since_1970.as_nanos() as u64,
@@ -269,7 +262,7 @@ pub fn header(subject: &Subject<'_>, remarks: &Remarks) -> Result<SessionHeader,
 
 /// Puts a file into a header in place of what played its part before.
 pub fn embed(header: &mut SessionHeader, part: &str, path: &Path, text: String) {
-    let found = format!("{:016x}", hash(text.as_bytes()));
+    let found = provenance::sha256(text.as_bytes());
     header.model_hashes.insert(part.into(), found);
     header.files.insert(part.into(), text);
     let place = path.display().to_string();
@@ -462,14 +455,6 @@ mod tests {
     use super::*;
     use rt_core::record::reader::{Session, TimeRange};
     use rt_core::record::setup::SpaceLimits;
-
-    /// Values published with the function (draft-eastlake-fnv).
-    #[test]
-    fn hashes_are_those_of_fnv_1a() {
-        assert_eq!(hash(b""), 0xcbf2_9ce4_8422_2325);
-        assert_eq!(hash(b"a"), 0xaf63_dc4c_8601_ec8c);
-        assert_eq!(hash(b"foobar"), 0x8594_4171_f739_67e8);
-    }
 
     fn sine() -> LoadedSession {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sessions/profile-sine.ron");

@@ -1,6 +1,7 @@
 //! From a session file to a loop that cycles: on an exact clock in the caller's thread, or in real
 //! time in a thread of its own.
 
+use crate::crash;
 use crate::home;
 use crate::session::LoadedSession;
 use crate::signals::{self, Reaching};
@@ -315,6 +316,7 @@ impl RealTimeRun {
         let _ = self.user.commands.push(Command::Quit);
         drop(self.user);
         self.thread.join().map_err(|_| {
+            crash::write_pending();
             "the loop ended in a panic and let go of its rig: look at it. This is a defect of the software: please report \
              it with the session"
                 .into()

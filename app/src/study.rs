@@ -10,7 +10,7 @@ mod random;
 mod store;
 mod table;
 
-use crate::recording::hash;
+use crate::provenance;
 use file::Study;
 use rt_core::file::{FieldError, FileError};
 use std::path::{Path, PathBuf};
@@ -114,7 +114,7 @@ impl Loaded {
         let base = path.parent().unwrap_or(Path::new(".")).to_owned();
         let mut all = format!(
             "{}\n{}\n{text}",
-            env!("CARGO_PKG_VERSION"),
+            provenance::FULL_VERSION,
             crate::recording::arithmetic()
         );
         for file in case::files(&study, &base).map_err(StudyError::Other)? {
@@ -123,7 +123,7 @@ impl Loaded {
         let beside = || path.with_extension("study");
         Ok(Self {
             values: study.values()?,
-            fingerprint: format!("{:016x}", hash(all.as_bytes())),
+            fingerprint: provenance::sha256(all.as_bytes()),
             store: Store::new(&out.map_or_else(beside, Path::to_owned)),
             study,
             text,

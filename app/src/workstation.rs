@@ -14,6 +14,7 @@ mod what_if;
 
 use crate::analysis::stretch::Offered;
 use crate::bench_run::{BenchRun, Starting};
+use crate::crash;
 use crate::export::Exports;
 use crate::file_dialog::FileDialog;
 use crate::grip::Goal;
@@ -189,6 +190,12 @@ impl Workstation {
         own.list.refresh(own.waker());
         for notice in [notice, layout_notice].into_iter().flatten() {
             own.tell(notice);
+        }
+        if let Some(report) = crash::take_unseen() {
+            let path = report.display();
+            own.tell(format!(
+                "The program was ended by a defect the last time; what is known is in {path}"
+            ));
         }
         own
     }

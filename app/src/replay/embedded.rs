@@ -2,6 +2,7 @@
 //! the original ones are and whatever became of them.
 
 use super::ReplayError;
+use crate::provenance;
 use crate::recording;
 use crate::session::{LoadedSession, Session as SessionFile};
 use drivers::rig_file::RigFile;
@@ -179,9 +180,11 @@ impl Embedded {
 /// Attachments are text that anyone can exchange; whoever does so by accident is told.
 fn check_hashes(header: &SessionHeader) -> Result<(), ReplayError> {
     for (part, text) in &header.files {
-        let found = format!("{:016x}", recording::hash(text.as_bytes()));
-        let recorded = header.model_hashes.get(part);
-        if let Some(recorded) = recorded.filter(|recorded| **recorded != found) {
+        let Some(recorded) = header.model_hashes.get(part) else {
+            continue;
+        };
+        let found = provenance::hash_like(recorded, text.as_bytes());
+        if *recorded != found {
             return Err(ReplayError::Changed {
                 part: part.clone(),
                 recorded: recorded.clone(),
@@ -213,7 +216,7 @@ fn calibrations(header: &SessionHeader, rig: &RigSpec) -> Vec<RigCommand> {
 /// What may make a difference although nothing is wrong.
 fn notes_on(header: &SessionHeader) -> Vec<String> {
     let mut notes = Vec::new();
-    let own = env!("CARGO_PKG_VERSION");
+    let own = provenance::VERSION;
     if header.software_version != own {
         notes.push(format!(
             "recorded by version {}; this is {own}",

@@ -7,7 +7,7 @@ pub mod timing;
 use crate::comparison::track::name_of;
 use crate::hil_result::HilSamples;
 use crate::home;
-use crate::recording;
+use crate::provenance::FileHashes;
 use crate::replay::embedded::Embedded;
 use crate::steady_result::SteadySamples;
 use drivers::rig_file;
@@ -27,8 +27,8 @@ use timing::TimingEvidence;
 pub struct Evidence {
     /// Name of the file without directory and ending.
     pub name: String,
-    /// Hash of the file: the same recording has the same.
-    pub id: String,
+    /// Hashes of the file: the same recording has the same.
+    pub hashes: FileHashes,
     /// What the recording says about itself.
     pub header: SessionHeader,
     /// How it ended; `None` if it was cut off.
@@ -67,7 +67,7 @@ impl Evidence {
     /// Reads a recording. Only a file that cannot be opened at all is an error.
     pub fn of(path: &Path, against_implicit: bool) -> Result<Self, RecordError> {
         let session = Session::open(path)?;
-        let bytes = std::fs::read(path).map_err(|source| RecordError::Io {
+        let hashes = FileHashes::of(path).map_err(|source| RecordError::Io {
             doing: "read",
             path: path.to_owned(),
             source,
@@ -90,7 +90,7 @@ impl Evidence {
             .and_then(|f| TrackingEvidence::of(&session, f));
         Ok(Self {
             name: name_of(path),
-            id: format!("{:016x}", recording::hash(&bytes)),
+            hashes,
             end: session.end().cloned(),
             info: session.info(),
             timing: TimingEvidence::of(&session),

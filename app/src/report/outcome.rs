@@ -51,7 +51,7 @@ fn recording(evidence: &Evidence, limits: &ForceLimits, repeated: &budget::Repea
     let prospect = evidence.prospect.as_ref().ok();
     json!({
         "name": evidence.name,
-        "id": evidence.id,
+        "id": evidence.hashes.sha256,
         "bench": header.bench,
         "speed_kmh": header.speed_kmh,
         "finished": evidence.end.is_some(),

@@ -11,6 +11,7 @@ use super::evidence::Evidence;
 use super::evidence::force::ForceEvidence;
 use super::{Options, figures, standard};
 use crate::analysis::force_limits::ForceLimits;
+use crate::provenance;
 use rt_core::record::name::Moment;
 use rt_core::signal::statistics::ForceStatistics;
 
@@ -41,18 +42,15 @@ pub fn document(all: &[Evidence], limits: &ForceLimits, options: &Options) -> Do
     blocks.push(Block::Heading(1, "How this report was made".into()));
     blocks.push(Block::Paragraph(format!(
         "By Pantobench {} on {made} UTC from the recordings alone. The same report:",
-        env!("CARGO_PKG_VERSION")
+        provenance::FULL_VERSION
     )));
     blocks.push(Block::Code(options.command()));
     Document {
         title,
-        subtitle: format!(
-            "made {made} UTC by Pantobench {}",
-            env!("CARGO_PKG_VERSION")
-        ),
+        subtitle: format!("made {made} UTC by Pantobench {}", provenance::FULL_VERSION),
         footer: format!(
             "Pantobench {} · {}",
-            env!("CARGO_PKG_VERSION"),
+            provenance::FULL_VERSION,
             names.join(", ")
         ),
         blocks,

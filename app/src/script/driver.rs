@@ -4,6 +4,7 @@ use super::run_log::RunLog;
 use super::watch::{Interrupt, Watch};
 use crate::changes::Changes;
 use crate::conductor::{Outcome, obstacle};
+use crate::crash;
 use crate::event_text;
 use crate::grip::{Absent, Grip};
 use crate::hil_result::HilSamples;
@@ -391,6 +392,7 @@ impl Driver {
             _ => None,
         };
         let words = event_text::describe(event, &self.layout, params);
+        crash::note_event(&words);
         self.watch.note(match mark {
             Some(text) => format!("{words}: {text}"),
             None => words,

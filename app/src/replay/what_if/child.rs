@@ -3,6 +3,7 @@
 
 use super::Alterations;
 use crate::conductor::Outcome;
+use crate::provenance;
 use crate::recording::{self, Recorded, Recording};
 use crate::replay::ReplayError;
 use crate::session::LoadedSession;
@@ -37,7 +38,7 @@ pub fn setup(
         operator: String::new(),
         notes: String::new(),
         environment: TextMap::new(),
-        software_version: env!("CARGO_PKG_VERSION").to_owned(),
+        software_version: provenance::VERSION.to_owned(),
         // Fits: 2⁶⁴ ns are 585 years.
         t0_unix_nanos: since_1970.unwrap_or_default().as_nanos() as u64,
         channels: layout.channels().iter().map(Into::into).collect(),

@@ -65,7 +65,10 @@ pub fn blocks(evidence: &Evidence) -> Vec<Block> {
     let speed = header.speed_kmh.map(|v| format!("{v} km/h"));
     let identity = vec![
         Fact::literal("Recording", evidence.name.clone()),
-        Fact::literal("Identifier (hash of the file)", evidence.id.clone()),
+        Fact::literal(
+            "Identifier (SHA-256 of the file)",
+            evidence.hashes.sha256.clone(),
+        ),
         Fact::or_missing("Title", stated(&header.title)),
         Fact::new("Loop started", date),
         Fact::new(

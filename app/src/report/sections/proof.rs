@@ -161,7 +161,7 @@ fn calibrations(evidence: &Evidence) -> Vec<Block> {
 fn files(evidence: &Evidence) -> Vec<Block> {
     let header = &evidence.header;
     let mut table = Table::new(
-        "Files that the recording carries, with their hashes (FNV-1a, 64 bits)",
+        "Files that the recording carries, with their hashes (SHA-256, as sha256sum prints it; 16 digits are FNV-1a of an older version)",
         &[
             ("part", Side::Left),
             ("hash", Side::Left),

@@ -15,6 +15,11 @@ pub fn round(evidence: &Evidence) -> Option<usize> {
     evidence.header.further.get(ITERATION)?.parse().ok()
 }
 
+/// Whether a recorded hash is that of a recording.
+fn is_of(evidence: &Evidence, recorded: Option<&String>) -> bool {
+    recorded.is_some_and(|recorded| evidence.hashes.include(recorded))
+}
+
 /// The rounds that are among recordings, in order, each made of the one before.
 fn chains(all: &[Evidence]) -> Vec<Vec<&Evidence>> {
     let mut rounds: Vec<(usize, &Evidence)> =
@@ -24,7 +29,7 @@ fn chains(all: &[Evidence]) -> Vec<Vec<&Evidence>> {
     for (_, evidence) in rounds {
         let parent = evidence.header.further.get(PARENT_HASH);
         let made_of =
-            |chain: &&mut Vec<&Evidence>| chain.last().is_some_and(|last| Some(&last.id) == parent);
+            |chain: &&mut Vec<&Evidence>| chain.last().is_some_and(|last| is_of(last, parent));
         match chains.iter_mut().find(made_of) {
             Some(chain) => chain.push(evidence),
             None => chains.push(vec![evidence]),
@@ -66,7 +71,7 @@ fn convergence(all: &[Evidence], chain: &[&Evidence]) -> Vec<Block> {
         return blocks;
     };
     let parent = first.header.further.get(PARENT_HASH);
-    let run = all.iter().find(|e| Some(&e.id) == parent);
+    let run = all.iter().find(|e| is_of(e, parent));
     let run = match (run, first.header.further.get("parent")) {
         (Some(run), _) => run.name.clone(),
         (None, Some(path)) => format!("{path}, which is not part of this report"),
