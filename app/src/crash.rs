@@ -8,6 +8,10 @@ use std::backtrace::Backtrace;
 use std::collections::VecDeque;
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
+#[expect(
+    clippy::disallowed_types,
+    reason = "a loop only tries to lock, and only when it has ended in a panic"
+)]
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -26,6 +30,7 @@ struct Kept {
     pending: Option<String>,
 }
 
+#[expect(clippy::disallowed_types, reason = "see above")]
 static KEPT: Mutex<Kept> = Mutex::new(Kept {
     events: VecDeque::new(),
     pending: None,
@@ -119,12 +124,13 @@ fn take_unseen_in(directory: &Path) -> Option<PathBuf> {
         })
         .collect();
     unseen.sort();
-    let told = unseen.into_iter().map(|path| {
+    let mut newest = None;
+    for path in unseen {
         let seen = path.with_extension(SEEN);
         // One that cannot be renamed is told of again: better than never.
-        std::fs::rename(&path, &seen).map_or(path, |()| seen)
-    });
-    told.last()
+        newest = Some(std::fs::rename(&path, &seen).map_or(path, |()| seen));
+    }
+    newest
 }
 
 #[cfg(test)]
