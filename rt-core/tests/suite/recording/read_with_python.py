@@ -1,4 +1,4 @@
-"""Prints a recording as PyPI's mcap and mcap-protobuf-support read it; record_round_trip.rs compares."""
+"""Prints a recording as the published packages mcap and mcap-protobuf-support read it; record_round_trip.rs compares."""
 import math
 import struct
 import sys
